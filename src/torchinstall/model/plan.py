@@ -1,0 +1,121 @@
+"""The decision: one tuple of torch version, variant, index and companions, or why there is none."""
+
+from __future__ import annotations
+
+from torchinstall.model.value import EMPTY, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+INSTALL = "install"
+SATISFIED = "satisfied"
+BLOCKED = "blocked"
+UNDETERMINED = "undetermined"
+
+
+class Pin(Value):
+    """One package at one version from one index. ``index``: ``"default"`` or a URL; ``size`` in bytes."""
+
+    name: str
+    version: str
+    index: str
+    kind: str = "simple"
+    extras: tuple[str, ...] = ()
+    url: str | None = None
+    sha256: str | None = None
+    size: int | None = None
+    local: str | None = None
+    """The local part that the wheel carries inside (torch/version.py), whether or not its index shows it."""
+
+
+class Device(Value):
+    """What the choice means for one accelerator. ``runs``: yes, no, left-out or unknown; ``by``: the code used."""
+
+    gpu: int
+    runs: str
+    by: str = ""
+    why: str = ""
+
+
+class Need(Value):
+    """Something outside Python that the choice needs. ``met``: ``None`` where it can't be known here."""
+
+    what: str
+    minimum: str
+    found: str | None = None
+    met: bool | None = None
+    note: str = ""
+
+
+class Reason(Value):
+    """A rule that decided, in words, with the source of the fact behind it."""
+
+    rule: str
+    text: str
+    source: str = ""
+
+
+class Rejection(Value):
+    """A candidate that lost, and the first rule that it failed."""
+
+    torch: str
+    variant: str
+    rule: str
+    text: str
+    source: str = ""
+
+
+class Alternative(Value):
+    """Another tuple, and what would have to change for it (``if_``, ``if`` in JSON). ``gpus``: for these cards only."""
+
+    torch: str
+    variant: str
+    if_: str
+    gpus: tuple[int, ...] = ()
+    command: str = ""
+
+
+class DevicePlan(Value):
+    """The plan for one card alone, where no tuple fits all."""
+
+    gpu: int
+    outcome: str
+    torch: str | None = None
+    variant: str | None = None
+    text: str = ""
+    hide: str = ""
+
+
+class CatalogInfo(Value):
+    """Age of the data, and whether a live index confirmed the choice."""
+
+    date: str
+    live: bool = False
+    confirmed: tuple[str, ...] = ()
+
+
+class Plan(Value):
+    """The answer to one request on one machine. A pure function of its inputs."""
+
+    outcome: str
+    torch: str | None = None
+    variant: str | None = None
+    platform: str | None = None
+    python: str | None = None
+    packages: tuple[Pin, ...] = ()
+    others: tuple[str, ...] = ()
+    devices: tuple[Device, ...] = ()
+    needs: tuple[Need, ...] = ()
+    why: tuple[Reason, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    warnings: tuple[str, ...] = ()
+    catalog: CatalogInfo
+    commands: Mapping[str, tuple[str, ...]] = EMPTY  # type: ignore[assignment]
+    environment: Mapping[str, str] = EMPTY
+    pythons: tuple[str, ...] = ()
+    blocked: Reason | None = None
+    per_device: tuple[DevicePlan, ...] = ()
+    fallback: str | None = None
+    exit_code: int = 0

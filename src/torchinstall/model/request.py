@@ -1,0 +1,39 @@
+"""What the user asked for."""
+
+from __future__ import annotations
+
+from torchinstall.model.value import Value
+
+
+class Wish(Value):
+    """One requirement. ``specifier`` without a local part; ``variant`` is the local part that was asked for.
+
+    ``origin`` says where it was written: the command line, or a file and line.
+    """
+
+    name: str
+    specifier: str = ""
+    variant: str | None = None
+    extras: tuple[str, ...] = ()
+    text: str
+    origin: str = "the command line"
+
+
+class Request(Value):
+    """One call. ``wishes`` are about the torch family, ``others`` are passed to the installer word for word.
+
+    ``constraints`` bind the torch family without asking for it.
+    """
+
+    wishes: tuple[Wish, ...] = ()
+    others: tuple[str, ...] = ()
+    constraints: tuple[Wish, ...] = ()
+    variant: str | None = None
+    pre: bool = False
+    upgrade: bool = False
+    require_gpu: bool = False
+    require_hashes: bool = False
+    offline: bool = False
+    allow_older: bool = False
+    replace_vendor_build: bool = False
+    mirror: str | None = None

@@ -1,0 +1,80 @@
+"""The base of all values: frozen, keyword-only, compared by content.
+
+Type checkers read it as a frozen dataclass. It isn't one, because importing
+``dataclasses`` and generating 25 classes costs more start-up time than the
+rest of a plan together (docs/decisions.md has the figures).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from typing_extensions import Self, dataclass_transform
+
+    V = TypeVar("V", bound="Value")
+else:
+
+    def dataclass_transform(**_options):
+        """Stand in for ``typing.dataclass_transform`` (Python 3.11+), which does nothing at run time."""
+        return lambda cls: cls
+
+
+_MISSING = object()
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, eq_default=True)
+class Value:
+    """A frozen record; fields are the annotations of the class, defaults its attributes.
+
+    Raises ``TypeError`` for a field that doesn't exist or is missing, as a
+    dataclass does. Defaults must be immutable: they are shared.
+    """
+
+    _fields: tuple[str, ...] = ()
+    _defaults: dict[str, Any] = {}  # noqa: RUF012 - filled once per class, never written after
+
+    def __init_subclass__(cls) -> None:
+        names = [name for name in cls.__annotations__ if not name.startswith("_")]
+        cls._fields = (*[n for n in cls._fields if n not in names], *names)
+        own = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+        cls._defaults = {**cls._defaults, **own}
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **values):
+            fields = self.__dict__
+            for name in self._fields:
+                value = values.pop(name, _MISSING)
+                if value is _MISSING:
+                    value = self._defaults.get(name, _MISSING)
+                    if value is _MISSING:
+                        raise TypeError(f"{type(self).__name__} needs {name!r}")
+                fields[name] = value
+            if values:
+                raise TypeError(f"{type(self).__name__} has no {', '.join(map(repr, sorted(values)))}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__dict__.values()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items() if v != self._defaults.get(k, _MISSING))
+        return f"{type(self).__name__}({shown})"
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with these fields changed."""
+        return type(self)(**{**self.__dict__, **changes})
+
+
+EMPTY: dict[str, str] = {}
+"""The shared empty mapping for defaults. Never written to."""
