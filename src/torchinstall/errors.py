@@ -102,7 +102,7 @@ class UnprovenError(TorchInstallError):
     exit_code = EXIT_UNPROVEN
 
 
-class InterruptedError_(TorchInstallError):
+class StoppedError(TorchInstallError):
     """Stopped by the user; the environment is as it was."""
 
     exit_code = EXIT_INTERRUPTED

@@ -86,7 +86,10 @@ class Release(Value):
 
 
 class ArchList(Value):
-    """GPU code in one build: ``sass`` as numbers (86 is sm_86). ``inherited_from`` names the platform it was taken from."""
+    """GPU code in one build: ``sass`` as numbers (86 is sm_86).
+
+    ``inherited_from`` names the platform whose list it is, where the build has none of its own.
+    """
 
     torch: str
     variant: str
@@ -141,3 +144,5 @@ class Tegra(Value):
     source: str
     status: str
     checked: str
+    own_code: bool = False
+    """Code for this id serves no other card, and no other code serves it (5.3, 6.2, 7.2, 11.0)."""

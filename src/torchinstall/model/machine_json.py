@@ -32,7 +32,17 @@ _DRIVERS: dict[str, type[Value]] = {
     "intel": IntelDriver,
     "ascend": AscendDriver,
 }
-_BOOLS = {"wsl", "free_threaded", "externally_managed", "build", "gpu_access", "integrated", "visible", "mig", "dkms"}
+_BOOLS = {
+    "wsl",
+    "free_threaded",
+    "externally_managed",
+    "build",
+    "gpu_access",
+    "integrated",
+    "visible",
+    "mig",
+    "dkms",
+}
 _INTS = {"memory_mib", "bits"}
 
 
@@ -42,9 +52,7 @@ def machine_to_json(machine: Machine) -> dict[str, Any]:
     document["python"] = _known(machine.python)
     document["container"] = _known(machine.container) if machine.container else None
     document["gpus"] = None if machine.gpus is None else [_known(gpu) for gpu in machine.gpus]
-    document["drivers"] = {
-        name: _known(driver) for name in _DRIVERS if (driver := getattr(machine, name)) is not None
-    }
+    document["drivers"] = {name: _known(driver) for name in _DRIVERS if (driver := getattr(machine, name)) is not None}
     document["jetson"] = _known(machine.jetson) if machine.jetson else None
     if machine.hpc:
         document["hpc"] = machine.hpc

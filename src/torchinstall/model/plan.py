@@ -49,11 +49,15 @@ class Need(Value):
 
 
 class Reason(Value):
-    """A rule that decided, in words, with the source of the fact behind it."""
+    """A rule that decided, in words, with the source of the fact behind it.
+
+    ``params`` are the facts in the sentence, so that it can be said in another language.
+    """
 
     rule: str
     text: str
     source: str = ""
+    params: Mapping[str, str] = EMPTY
 
 
 class Rejection(Value):
@@ -61,18 +65,15 @@ class Rejection(Value):
 
     torch: str
     variant: str
-    rule: str
-    text: str
-    source: str = ""
+    reason: Reason
 
 
 class Alternative(Value):
-    """Another tuple, and what would have to change for it (``if_``, ``if`` in JSON). ``gpus``: for these cards only."""
+    """Another tuple, and what would have to change for it (``reason``; ``if`` in JSON)."""
 
     torch: str
     variant: str
-    if_: str
-    gpus: tuple[int, ...] = ()
+    reason: Reason
     command: str = ""
 
 
@@ -83,7 +84,7 @@ class DevicePlan(Value):
     outcome: str
     torch: str | None = None
     variant: str | None = None
-    text: str = ""
+    reason: Reason | None = None
     hide: str = ""
 
 
@@ -110,12 +111,15 @@ class Plan(Value):
     why: tuple[Reason, ...] = ()
     rejected: tuple[Rejection, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
     catalog: CatalogInfo
     commands: Mapping[str, tuple[str, ...]] = EMPTY  # type: ignore[assignment]
     environment: Mapping[str, str] = EMPTY
     pythons: tuple[str, ...] = ()
     blocked: Reason | None = None
     per_device: tuple[DevicePlan, ...] = ()
-    fallback: str | None = None
+    fallback: Reason | None = None
+    unreachable: Reason | None = None
+    """The chosen tuple's index couldn't be reached, and no other source may stand in: an install stops here."""
+    installed: Mapping[str, str] = EMPTY
     exit_code: int = 0

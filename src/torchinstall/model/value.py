@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     V = TypeVar("V", bound="Value")
 else:
 
-    def dataclass_transform(**_options):
+    def dataclass_transform(**_options):  # noqa: ANN003, ANN201
         """Stand in for ``typing.dataclass_transform`` (Python 3.11+), which does nothing at run time."""
         return lambda cls: cls
 
@@ -43,7 +43,7 @@ class Value:
 
     if not TYPE_CHECKING:
 
-        def __init__(self, **values):
+        def __init__(self, **values):  # noqa: ANN003, ANN204
             fields = self.__dict__
             for name in self._fields:
                 value = values.pop(name, _MISSING)

@@ -1,0 +1,224 @@
+"""The compatibility data as one object: frozen rows with look-ups, each file read when first asked for."""
+
+from __future__ import annotations
+
+from torchinstall.catalog.names import find_by_name
+from torchinstall.catalog.parse_releases import parse_releases
+from torchinstall.catalog.parse_tables import (
+    VENDORS,
+    parse_arch_lists,
+    parse_cards,
+    parse_cuda,
+    parse_family,
+    parse_indexes,
+    parse_mps_floors,
+)
+from torchinstall.catalog.row_reader import top
+from torchinstall.catalog.rows import DECLARED, STATUSES, ArchList
+from torchinstall.model.variant import backend
+from torchinstall.model.version import numbers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    from torchinstall.catalog.parse_tables import CudaTables, Indexes, MpsFloor
+    from torchinstall.catalog.rows import Build, Companion, Floor, Generation, Release, Tegra
+    from torchinstall.model.card import Card
+
+    class Reader(Protocol):
+        """Where the data files come from."""
+
+        def read(self, name: str) -> Any:
+            """Return the JSON document of one file, such as ``cuda.json``."""
+
+        def minors(self) -> tuple[str, ...]:
+            """Return the torch minors that have a file, such as ``2.15``."""
+
+
+_VENDOR_OF = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+_LIST_PLATFORM = "linux_x86_64"
+
+
+class Catalog:
+    """What is known of torch builds, drivers and cards. Rows are frozen; the same question has the same answer.
+
+    Every look-up may raise ``CatalogError`` where the file behind it is broken.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._files: dict[str, Any] = {}
+        self._by_minor: dict[str, tuple[Release, ...]] = {}
+        self._builds: dict[str, tuple[Build, ...]] = {}
+        self._releases: tuple[Release, ...] | None = None
+        self.date = top(reader.read("meta.json"), "meta.json").text("date")
+        """The day of the data, as in 2026-11-30."""
+
+    # -- releases -----------------------------------------------------------
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """All torch releases, newest first."""
+        if self._releases is None:
+            found = [release for minor in self._reader.minors() for release in self._minor(minor)]
+            self._releases = tuple(sorted(found, key=lambda release: numbers(release.torch), reverse=True))
+        return self._releases
+
+    def release(self, torch: str) -> Release | None:
+        """Return one release by its version without a local part, ``None`` where it isn't known."""
+        minor = ".".join(torch.split(".")[:2])
+        if minor not in self._reader.minors():
+            return None
+        return next((release for release in self._minor(minor) if release.torch == torch), None)
+
+    def _minor(self, minor: str) -> tuple[Release, ...]:
+        if minor not in self._by_minor:
+            file = f"releases/torch-{minor}.json"
+            self._by_minor[minor] = parse_releases(self._reader.read(file), file)
+        return self._by_minor[minor]
+
+    def builds(self, platform: str) -> tuple[Build, ...]:
+        """Return every build of a platform, newest torch first, withdrawn ones included."""
+        if platform not in self._builds:
+            self._builds[platform] = tuple(
+                build for release in self.releases for build in release.builds if build.platform == platform
+            )
+        return self._builds[platform]
+
+    def default_variant(self, torch: str, platform: str) -> str | None:
+        """Return the variant that the default index serves on a platform, ``None`` where it serves none."""
+        release = self.release(torch)
+        if release is None:
+            return None
+        return next((b.variant for b in release.builds if b.default and b.platform == platform), None)
+
+    def pythons(self, build: Build) -> tuple[str, ...]:
+        """Return the Python tags of a build, oldest first, free-threaded after the ordinary one."""
+        tags = {tag for wheel in build.wheels for tag in wheel.pythons}
+        return tuple(sorted(tags, key=_python_key))
+
+    def companions(self, name: str, build: Build) -> tuple[Companion, ...]:
+        """Return the versions of torchvision or torchaudio that go with a build, newest first, withdrawn included."""
+        release = self.release(build.torch)
+        rows = release.companions if release else ()
+        found = [
+            row
+            for row in rows
+            if row.name == name and _holds(row.variants, build.variant) and _holds(row.platforms, build.platform)
+        ]
+        found.sort(key=lambda row: (tuple(-n for n in numbers(row.version)), STATUSES.index(row.status)))
+        return tuple(found)
+
+    # -- NVIDIA -------------------------------------------------------------
+
+    def arch_list(self, build: Build) -> ArchList | None:
+        """Return the GPU code inside a CUDA build, ``None`` for other backends and where nothing is known.
+
+        A CUDA build without a list of its own has that of the Linux x86_64 build of the same torch and variant.
+        """
+        if backend(build.variant) != "cuda":
+            return None
+        lists: dict[tuple[str, str, str], ArchList] = self._file("arch.json", parse_arch_lists)
+        own = lists.get((build.torch, build.variant, build.platform))
+        if own is not None:
+            return own
+        other = lists.get((build.torch, build.variant, _LIST_PLATFORM))
+        if other is None:
+            return None
+        # The other list may be measured; that it holds here too is only declared.
+        worse = max(other.status, DECLARED, key=STATUSES.index)
+        return other.replace(platform=build.platform, status=worse, inherited_from=_LIST_PLATFORM)
+
+    def cuda_floor(self, major: int) -> Floor | None:
+        """Return the lowest drivers for wheels of one CUDA major."""
+        return self._cuda().floors.get(major)
+
+    def generation(self, compute_capability: str) -> Generation | None:
+        """Return the generation of cards with this compute capability, such as ``8.9``."""
+        return next(
+            (g for g in self._cuda().generations if compute_capability in g.compute_capabilities),
+            None,
+        )
+
+    def tegra(self, soc: str | None, compute_capability: str | None) -> Tegra | None:
+        """Return the Tegra family of a SoC such as ``tegra234``, or of a compute capability that only Tegra has."""
+        rows = self._cuda().tegra
+        if soc is not None:
+            return next((row for row in rows if soc.lower() in row.socs), None)
+        return next((row for row in rows if row.compute_capability == compute_capability), None)
+
+    def _cuda(self) -> CudaTables:
+        tables: CudaTables = self._file("cuda.json", parse_cuda)
+        return tables
+
+    # -- cards --------------------------------------------------------------
+
+    def card(self, pci_id: str) -> Card | None:
+        """Return the card with a PCI id such as ``10de:2684``; letters in either case."""
+        key = pci_id.lower()
+        vendor = _VENDOR_OF.get(key.partition(":")[0])
+        if vendor is None:
+            return None
+        return self._cards_by_id(vendor).get(key)
+
+    def find_cards(self, text: str) -> tuple[Card, ...]:
+        """Return the cards that a marketing name can mean, such as ``RTX 4090`` or ``7900 XTX``.
+
+        One entry a distinct name and chip code; several where the text is
+        ambiguous, none where it fits nothing. The exact name wins over parts.
+        """
+        return find_by_name(text, [card for vendor in VENDORS for part in self._cards(vendor) for card in part])
+
+    def _cards(self, vendor: str) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
+        parsed: tuple[tuple[Card, ...], tuple[Card, ...]] = self._file(
+            f"gpus/{vendor}.json", lambda document, file: parse_cards(document, file, vendor)
+        )
+        return parsed
+
+    def _cards_by_id(self, vendor: str) -> dict[str, Card]:
+        key = f"{vendor} by id"
+        if key not in self._files:
+            self._files[key] = {card.pci_id: card for card in self._cards(vendor)[0]}
+        by_id: dict[str, Card] = self._files[key]
+        return by_id
+
+    # -- indexes and the rest -----------------------------------------------
+
+    def index_url(self, variant: str) -> str:
+        """Return the URL of a variant's PyTorch index, without a slash at the end.
+
+        A variant that the table doesn't know stands under its own name, as all have so far.
+        """
+        indexes: Indexes = self._file("indexes.json", parse_indexes)
+        return f"{indexes.base}/{indexes.paths.get(variant, variant)}"
+
+    def mps_floor(self, torch: str) -> tuple[str, str] | None:
+        """Return the lowest macOS for the MPS backend of a torch release, and the source of it."""
+        floors: tuple[MpsFloor, ...] = self._file("macos.json", parse_mps_floors)
+        version = numbers(torch)
+        for floor in floors:
+            below = floor.torch_below
+            if numbers(floor.torch_from) <= version and (below is None or version < numbers(below)):
+                return floor.macos, floor.source
+        return None
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        """The names of the packages that are bound to the variant's index, torch first."""
+        names: tuple[str, ...] = self._file("family.json", parse_family)
+        return names
+
+    def _file(self, name: str, parse: Any) -> Any:
+        if name not in self._files:
+            self._files[name] = parse(self._reader.read(name), name)
+        return self._files[name]
+
+
+def _holds(names: tuple[str, ...], name: str) -> bool:
+    return "*" in names or name in names
+
+
+def _python_key(tag: str) -> tuple[int, int, bool]:
+    digits = tag.strip("abcdefghijklmnopqrstuvwxyz")
+    return int(digits[:1] or 0), int(digits[1:] or 0), tag.endswith("t")

@@ -1,0 +1,93 @@
+"""Marketing names of cards: what people type, matched with what the lists call a product."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from torchinstall.model.card import Card
+
+# Words that say nothing about which card it is.
+_MAKERS = {"nvidia", "geforce", "tesla", "amd", "ati", "radeon", "intel", "corporation", "inc", "r", "tm"}
+_NOISE = frozenset(_MAKERS | {"graphics", "gpu", "generation", "with", "design", "edition"})
+# Product lines that people leave out: "4090", "7900 XTX", "B580", "MI300X".
+_SERIES = frozenset({"rtx", "gtx", "gts", "gt", "rx", "arc", "instinct"})
+# Board forms and memory, which don't change the chip's code.
+_FORM = re.compile(r"\d+gb|pcie|sxm\d?|oem|hbm\d?e?|gddr\d\w?")
+_VENDOR_WORDS = {
+    "nvidia": ("nvidia", "geforce", "tesla", "quadro", "jetson", "rtx", "gtx"),
+    "amd": ("amd", "ati", "radeon", "instinct", "ryzen", "rx"),
+    "intel": ("intel", "arc"),
+}
+_WORD = re.compile(r"[a-z0-9+]+")
+_PREFIXED = re.compile(r"(rtx|gtx|gts|gt|rx|arc)(\d\w*)")
+_SUFFIXED = re.compile(r"(\d{3,4})(ti|super|tisuper|xtx|xt|gre)")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a name in one spelling: ``"RTX4090"`` and ``"rtx 4090"`` are alike."""
+    found: list[str] = []
+    for word in _WORD.findall(text.lower().replace("(r)", " ").replace("(tm)", " ")):
+        prefixed = _PREFIXED.fullmatch(word)
+        if prefixed:
+            found.append(prefixed[1])
+        number = prefixed[2] if prefixed else word
+        suffixed = _SUFFIXED.fullmatch(number)
+        if suffixed:
+            found += [suffixed[1], *(["ti", "super"] if suffixed[2] == "tisuper" else [suffixed[2]])]
+        elif number == "gb" and found and found[-1].isdigit():
+            found[-1] += "gb"
+        else:
+            found.append("mobile" if number == "laptop" else number)
+    return found
+
+
+def find_by_name(text: str, cards: Iterable[Card]) -> tuple[Card, ...]:
+    """Return the cards that ``text`` can mean, one a distinct name, the closest names first.
+
+    The very name wins over the name without its product line, and both win
+    over names that contain all words of the text; so "GTX 1080" is that card
+    and not the Ti, and "GTX 1080 Ti" is never a GTX 1080.
+    """
+    asked = words(text)
+    vendors = {vendor for vendor, known in _VENDOR_WORDS.items() if any(word in known for word in asked)}
+    wanted = frozenset(asked) - _NOISE
+    entries = [
+        (frozenset(words(card.name)) - _NOISE, card) for card in cards if len(vendors) != 1 or card.vendor in vendors
+    ]
+    found = _match(wanted, entries)
+    if not found:
+        bare = frozenset(word for word in wanted if not _FORM.fullmatch(word))
+        found = _match(bare, entries) if bare != wanted else []
+    return _distinct(found)
+
+
+def _match(wanted: frozenset[str], entries: Sequence[tuple[frozenset[str], Card]]) -> list[tuple[frozenset[str], Card]]:
+    if not wanted:
+        return []
+    exact = [entry for entry in entries if entry[0] == wanted]
+    if not exact and not wanted & _SERIES:
+        exact = [entry for entry in entries if entry[0] - _SERIES == wanted]
+    if exact:
+        return exact
+    partial = [entry for entry in entries if wanted <= entry[0]]
+    # "RX 6800/6800 XT / 6900 XT" is one PCI id for several products: taken only where nothing else fits.
+    return [entry for entry in partial if "/" not in entry[1].name] or partial
+
+
+def _distinct(found: Iterable[tuple[frozenset[str], Card]]) -> tuple[Card, ...]:
+    """Keep one card for each name and code; its PCI id and chip only where there is no other."""
+    kept: dict[tuple[object, ...], Card] = {}
+    size: dict[tuple[object, ...], int] = {}
+    for name, card in found:
+        key = (name, card.vendor, card.compute_capability, card.gfx, card.family)
+        size[key] = len(name)
+        before = kept.get(key)
+        if before is None:
+            kept[key] = card
+        elif card.pci_id != before.pci_id:
+            kept[key] = before.replace(pci_id=None, chip=before.chip if before.chip == card.chip else None)
+    return tuple(kept[key] for key in sorted(kept, key=lambda key: (size[key], kept[key].name, repr(key[1:]))))

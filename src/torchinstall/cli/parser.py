@@ -1,0 +1,190 @@
+"""The argument parser. Only the sub-parser of the command in hand is built: start-up is a feature."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from torchinstall.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+COMMANDS = {
+    "install": "detect, resolve, show the plan, install, verify on the device (the default command)",
+    "detect": "what this machine is: accelerators, driver, container, target Python",
+    "plan": "the decision with its reasons; changes nothing",
+    "verify": "run a real kernel on every visible device in the target environment",
+}
+RESERVED = frozenset({"explain", "doctor", "advise", "export", "bundle", "restore", "catalog"})
+"""Commands of the published interface that this version doesn't have; never taken for a package's name."""
+
+PREFIX = "TORCHINSTALL_"
+_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})
+_FALSE = frozenset({"", "0", "false", "f", "no", "n", "off"})
+_EXAMPLES = """\
+examples:
+  torchinstall torch torchvision            install the pair that fits this machine
+  torchinstall --venv .venv torch           into a new environment
+  torchinstall plan --gpu "RTX 5090" --driver 570.86
+  torchinstall --cpu torch                  a CPU build, on purpose
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are ``UsageError``."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing and leaving."""
+        raise UsageError(message, todo=[f"{self.prog} --help"])
+
+
+def parse(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace:
+    """Read the command line; variables ``TORCHINSTALL_<OPTION>`` stand in for options that aren't given.
+
+    Raises ``UsageError`` for anything that isn't an option, and for a variable that has no sense.
+    """
+    command, rest = _command(argv)
+    parser = _parser(command)
+    arguments = parser.parse_args(rest)
+    arguments.command = command
+    _from_environment(parser, arguments, rest, environ)
+    return arguments
+
+
+def wants_version(argv: Sequence[str]) -> bool:
+    """Tell whether only the version is asked for; answered before anything is imported."""
+    return bool(argv) and argv[0] in {"--version", "-V"}
+
+
+def help_text() -> str:
+    """Return the overview of all commands."""
+    width = max(map(len, COMMANDS)) + 2
+    lines = ["usage: torchinstall [COMMAND] [REQ ...] [options]", ""]
+    lines += ["Sees the machine, picks the one right PyTorch build, installs it with uv, proves it by a real kernel.", ""]
+    lines += ["commands:", *(f"  {name:<{width}}{text}" for name, text in COMMANDS.items()), ""]
+    lines += ["  torchinstall COMMAND --help   shows the options of a command", "", _EXAMPLES]
+    return "\n".join(lines)
+
+
+def _command(argv: Sequence[str]) -> tuple[str, list[str]]:
+    for number, word in enumerate(argv):
+        if word in COMMANDS:
+            return word, [*argv[:number], *argv[number + 1 :]]
+        if word in RESERVED:
+            raise UsageError(
+                f"`torchinstall {word}` isn't in this version yet",
+                why="its name is kept free, so that it is never taken for a package",
+                todo=["torchinstall --help lists what there is"],
+            )
+        if not word.startswith("-"):
+            break
+        # An option before the command may take a value; only flags are allowed there.
+        if word not in {"-v", "-q", "--json", "--offline"}:
+            break
+    return "install", list(argv)
+
+
+def _parser(command: str) -> Parser:
+    epilog = "Each option is also a variable: --gpu is TORCHINSTALL_GPU. The option wins."
+    options: dict[str, bool] = {"suggest_on_error": True} if sys.version_info >= (3, 14) else {}
+    parser = Parser(
+        prog=f"torchinstall {command}" if command != "install" else "torchinstall",
+        description=COMMANDS[command][0].upper() + COMMANDS[command][1:] + ".",
+        epilog=epilog,
+        allow_abbrev=False,
+        **options,  # type: ignore[arg-type]
+    )
+    if command in {"install", "plan"}:
+        _request(parser)
+    _target(parser, command)
+    if command in {"install", "plan", "detect"}:
+        _machine(parser, command)
+    if command == "install":
+        _install(parser)
+    _output(parser)
+    return parser
+
+
+def _request(parser: Parser) -> None:
+    group = parser.add_argument_group("what to install")
+    group.add_argument("requirements", nargs="*", metavar="REQ", help="as pip takes it; torch if none is given")
+    group.add_argument("-r", "--requirement", action="append", default=[], metavar="FILE", help="requirements file")
+    group.add_argument("-c", "--constraint", action="append", default=[], metavar="FILE", help="constraints file")
+    group.add_argument("--variant", metavar="NAME", help="cu126, cu130, rocm7.2, xpu, cpu, ...")
+    group.add_argument("--cpu", action="store_true", help="a CPU build, though an accelerator may be here")
+    group.add_argument("--require-gpu", action="store_true", help="fail where the answer would be a CPU build")
+    group.add_argument("--upgrade", "-U", action="store_true", help="take the newest, though what is installed fits")
+    group.add_argument("--pre", action="store_true", help="allow pre-releases")
+    group.add_argument("--allow-older", action="store_true", help="take an older torch if an index can't be reached")
+    group.add_argument("--offline", action="store_true", help="use no network; folders of wheels are read")
+    group.add_argument("--index-base", help=argparse.SUPPRESS)
+
+
+def _target(parser: Parser, command: str) -> None:
+    group = parser.add_argument_group("target environment")
+    group.add_argument("--python", metavar="PATH_OR_VERSION", help="interpreter of the environment, or a version")
+    group.add_argument("--venv", metavar="DIR", help="this environment" + ("; made if missing" if command == "install" else ""))
+    group.add_argument("--system", action="store_true", help="the system's Python, on purpose")
+
+
+def _machine(parser: Parser, command: str) -> None:
+    group = parser.add_argument_group("target machine, where it isn't this one")
+    group.add_argument("--gpu", action="append", default=[], metavar="SPEC", help='"RTX 4090", cc:8.9, gfx1100, 910B3, none')
+    group.add_argument("--driver", action="append", default=[], metavar="VERSION", help="580.95.05, or cann=8.2")
+    group.add_argument("--os", metavar="NAME", help="linux, windows, macos-14")
+    group.add_argument("--arch", metavar="NAME", help="x86_64, aarch64")
+    group.add_argument("--glibc", metavar="VERSION", help="for example 2.28")
+    if command != "install":
+        group.add_argument("--machine", metavar="FILE", help="machine JSON, or JSON lines; - for stdin")
+    group.add_argument("--sysroot", metavar="DIR", help="look at the files and commands under DIR instead")
+
+
+def _install(parser: Parser) -> None:
+    group = parser.add_argument_group("installing")
+    group.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    group.add_argument("--yes", "-y", action="store_true", help="answer the risky questions with yes")
+    group.add_argument("--keep", action="store_true", help="keep the new build though its verification fails")
+    group.add_argument("--no-verify", action="store_true", help="don't prove the result")
+    group.add_argument("--yes-replace-vendor-build", action="store_true", help="replace a torch that isn't PyTorch's own wheel")
+    group.add_argument("--installer", choices=["uv"], default="uv", help="what installs")
+
+
+def _output(parser: Parser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="more: every fact with its source")
+    group.add_argument("-q", "--quiet", action="count", default=0, help="less")
+    group.add_argument("--version", "-V", action="store_true", help="the version of torchinstall")
+
+
+def _from_environment(
+    parser: Parser, arguments: argparse.Namespace, rest: Sequence[str], environ: Mapping[str, str]
+) -> None:
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of its actions
+        names = [name for name in action.option_strings if name.startswith("--")]
+        if not names or action.dest in {"help", "version"}:
+            continue
+        variable = PREFIX + names[0][2:].upper().replace("-", "_")
+        text = environ.get(variable)
+        if text is None or any(word.split("=")[0] in action.option_strings for word in rest):
+            continue
+        setattr(arguments, action.dest, _value(action, text, variable))
+
+
+def _value(action: argparse.Action, text: str, variable: str) -> object:
+    if action.nargs == 0:
+        plain = text.strip().lower()
+        if plain not in _TRUE | _FALSE:
+            raise UsageError(f"{variable}={text!r} is neither yes nor no", todo=[f"{variable}=1 or {variable}=0"])
+        on = plain in _TRUE
+        return int(on) if action.dest in {"verbose", "quiet"} else on
+    if isinstance(action.default, list):
+        return [part.strip() for part in text.split(";") if part.strip()]
+    if not text:
+        return None
+    if action.choices is not None and text not in action.choices:
+        raise UsageError(f"{variable}={text!r}: choose from {', '.join(map(str, action.choices))}")
+    return text

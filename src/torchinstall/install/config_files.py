@@ -1,0 +1,125 @@
+"""Where pip and uv keep their configuration files, and how those are read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from torchinstall.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+DARWIN = "darwin"
+WIN32 = "win32"
+
+
+def pip_files(
+    environ: Mapping[str, str], *, platform: str, prefix: Path | None = None, root: Path = Path("/")
+) -> list[Path]:
+    """Return pip's files, weakest first: system, user, environment (``prefix``), ``PIP_CONFIG_FILE``.
+
+    ``PIP_CONFIG_FILE`` takes the place of the user's file; the null device there switches all files off.
+    ``platform`` as in ``sys.platform``. Source: pip documentation, "Configuration".
+    """
+    named = environ.get("PIP_CONFIG_FILE", "")
+    if named == os.devnull:
+        return []
+    ini = "pip.ini" if platform == WIN32 else "pip.conf"
+    home = _home(environ)
+    system: list[Path] = []
+    user: list[Path] = [home / (".pip" if platform != WIN32 else "pip") / ini]
+    if platform == WIN32:
+        system = [Path(environ.get("PROGRAMDATA") or r"C:\ProgramData") / "pip" / ini]
+        user.append(Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "pip" / ini)
+    elif platform == DARWIN:
+        support = home / "Library" / "Application Support" / "pip"
+        system = [root / "Library" / "Application Support" / "pip" / ini]
+        user.append((support if support.is_dir() else home / ".config" / "pip") / ini)
+    else:
+        # pip goes through XDG_CONFIG_DIRS from the end, so that the first of them is the strongest.
+        system = [path / "pip" / ini for path in reversed(_xdg_dirs(environ, root))] + [root / "etc" / ini]
+        user.append(_xdg_home(environ, home) / "pip" / ini)
+    files = [*system]
+    if not (named and Path(named).exists()):
+        files += user
+    if prefix is not None:
+        files.append(prefix / ini)
+    if named:
+        files.append(Path(named))
+    return [path for path in files if path.is_file()]
+
+
+def uv_files(environ: Mapping[str, str], *, platform: str, root: Path = Path("/")) -> list[Path]:
+    """Return uv's files outside projects, strongest first: user's, then the system's.
+
+    ``UV_CONFIG_FILE`` takes the place of both, ``UV_NO_CONFIG`` switches them off. The project round the
+    current directory is left out on purpose: the target environment need not belong to it.
+    Source: uv documentation, "Configuration files".
+    """
+    named = environ.get("UV_CONFIG_FILE", "")
+    if named:
+        return [Path(named)] if Path(named).is_file() else []
+    if environ.get("UV_NO_CONFIG", "").strip().lower() in {"1", "true", "t", "yes", "y", "on"}:
+        return []
+    home = _home(environ)
+    if platform == WIN32:
+        user = Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "uv" / "uv.toml"
+        system = [Path(environ.get("PROGRAMDATA") or r"C:\ProgramData") / "uv" / "uv.toml"]
+    else:
+        user = _xdg_home(environ, home) / "uv" / "uv.toml"
+        system = [path / "uv" / "uv.toml" for path in _xdg_dirs(environ, root)]
+        system.append(root / "etc" / "uv" / "uv.toml")
+    files = [user] if user.is_file() else []
+    return [*files, *[path for path in system if path.is_file()][:1]]
+
+
+def read_ini(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield section, key (dashes) and value of a pip file. Raises ``UsageError`` where it can't be read."""
+    import configparser
+
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
+        raise _unreadable(path, "pip", error, "PIP_CONFIG_FILE=" + os.devnull) from None
+    for section in parser.sections():
+        for key, value in parser.items(section):
+            yield section, key.replace("_", "-"), value
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a uv.toml. Raises ``UsageError`` where it can't be read."""
+    import importlib
+    import sys
+
+    reader: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        document: dict[str, Any] = reader.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, "uv", error, "UV_NO_CONFIG=1") from None
+    return document
+
+
+def _unreadable(path: Path, tool: str, error: Exception, switch: str) -> UsageError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+    return UsageError(
+        f"{tool}'s configuration file {path} can't be read",
+        why=reason,
+        todo=[f"correct {path}", f"set {switch} to leave it out for this call"],
+    )
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+
+
+def _xdg_home(environ: Mapping[str, str], home: Path) -> Path:
+    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def _xdg_dirs(environ: Mapping[str, str], root: Path) -> list[Path]:
+    named = [Path(part) for part in environ.get("XDG_CONFIG_DIRS", "").split(os.pathsep) if part]
+    return named or [root / "etc" / "xdg"]

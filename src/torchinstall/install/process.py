@@ -1,0 +1,164 @@
+"""Run the installer: its output shown or kept, and ended when we are interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+
+from torchinstall.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+TAIL_LINES = 40
+GRACE_S = 5.0
+
+_ESCAPES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+
+
+class Run(Value):
+    """How a process ended. ``output``: stdout and stderr as they came, without colours and progress bars."""
+
+    returncode: int
+    output: str
+
+    @property
+    def tail(self) -> str:
+        """The last lines."""
+        return "\n".join(self.output.splitlines()[-TAIL_LINES:])
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP came: handled as an interrupt."""
+
+
+def run(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, show: bool) -> Run:
+    """Run a command to its end. ``show`` passes its progress on to our terminal.
+
+    An interrupt ends the command (asked first, killed after ``GRACE_S`` seconds) and is raised again.
+    """
+    import subprocess
+
+    if show and sys.stderr.isatty() and os.name == "posix":
+        return _run_in_terminal(argv, env=env, cwd=cwd)
+    stream = None if show and sys.stderr.isatty() else subprocess.PIPE
+    with subprocess.Popen(
+        argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream and subprocess.STDOUT
+    ) as process:
+        with ending(process):
+            output, _ = process.communicate()
+    return Run(returncode=process.returncode, output=_clean(output or b""))
+
+
+@contextlib.contextmanager
+def ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End the process when the block is left by an exception."""
+    import subprocess
+
+    try:
+        yield
+    except BaseException:
+        process.terminate()
+        try:
+            process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+
+
+@contextlib.contextmanager
+def terminations_as_interrupts() -> Iterator[None]:
+    """Within the block SIGTERM and SIGHUP raise ``Terminated``, so that what was begun is undone."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    former = {getattr(signal, name): signal.signal(getattr(signal, name), stop) for name in names}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Within the block interrupts are passed over: an environment is being brought back."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    former = {getattr(signal, name): signal.signal(getattr(signal, name), signal.SIG_IGN) for name in names}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _run_in_terminal(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> Run:
+    """Give the command a terminal of its own, copy what it writes to ours, and keep it for the errors."""
+    import pty
+    import subprocess
+
+    ours, theirs = pty.openpty()
+    kept = bytearray()
+    try:
+        _same_size(theirs)
+        with subprocess.Popen(
+            argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+        ) as process:
+            os.close(theirs)
+            theirs = -1
+            with ending(process):
+                while chunk := _read(ours):
+                    kept += chunk
+                    del kept[:-200_000]
+                    sys.stderr.buffer.write(chunk)
+                    sys.stderr.flush()
+                process.wait()
+    finally:
+        os.close(ours)
+        if theirs >= 0:
+            os.close(theirs)
+    return Run(returncode=process.returncode, output=_clean(bytes(kept)))
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # EIO: the other side of the terminal is closed
+        return b""
+
+
+def _same_size(descriptor: int) -> None:
+    import fcntl
+    import struct
+    import termios
+
+    with contextlib.suppress(OSError):
+        columns, lines = os.get_terminal_size(sys.stderr.fileno())
+        fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+
+def _clean(output: bytes) -> str:
+    text = _ESCAPES.sub(b"", output).decode("utf-8", "replace").replace("\r\n", "\n")
+    lines = (line.rpartition("\r")[2].rstrip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,133 @@
+"""Every sentence of the decision, by rule. One table, so that another language is one more table.
+
+``{names}`` are filled from the facts; numbers and commands are the same in every language.
+"""
+
+from __future__ import annotations
+
+from torchinstall.model.plan import Reason
+
+ENGLISH: dict[str, str] = {
+    # why a candidate loses: the wheel
+    "withdrawn": "torch {torch} has no {variant} wheels: withdrawn or never published",
+    "yanked": "torch {torch} was yanked",
+    "status": "the {variant} wheels of torch {torch} are {status}; they count when an index shows them or when you name the variant",
+    "no-python": "no {variant} wheel of torch {torch} for Python {python}; there are wheels for {pythons}",
+    "python-implementation": "torch has wheels for CPython only; this is {implementation}",
+    "python-bits": "torch has no wheels for 32-bit Python",
+    "glibc": "the {variant} wheels of torch {torch} need glibc >= {minimum}; here is {found}",
+    "musl": "torch has no wheels for musl (Alpine); a glibc distribution is needed",
+    "macos-tag": "the wheel of torch {torch} needs macOS >= {minimum}; here is {found}",
+    "macos-mps": "MPS in torch {torch} needs macOS >= {minimum}; here is {found}",
+    "no-platform": "torch has no wheels for {platform}",
+    "absent": "{url} has no torch {torch}+{variant} wheel for this Python and platform",
+    # why a candidate loses: the request
+    "other-variant": "you asked for {variant}",
+    "version": "{requirement} (from {origin}) excludes it",
+    "pre-release": "pre-releases are chosen only with --pre",
+    "companion": "{name} has no wheel that belongs to it",
+    "companion-version": "{requirement} (from {origin}) excludes the {name} that belongs to it",
+    # why a candidate loses: the machine
+    "backend": "a {variant} build doesn't use {target}",
+    "not-cpu": "a CPU build would leave {target} unused; ask for it with --cpu",
+    "no-kernel": "the {variant} wheels of torch {torch} have no code for {card} (compute capability {cc}): only {archs}",
+    "arch-unknown": "which GPUs the {variant} wheels of torch {torch} have code for isn't known",
+    "driver-too-old": "CUDA {major} wheels need an NVIDIA driver >= {minimum}; here is {found}",
+    "tegra-none": "the ordinary aarch64 CUDA wheels don't run on {card}: {advice}",
+    "tegra-l4t": "{card} runs ordinary CUDA wheels from L4T {minimum} on; here is {found}",
+    "tegra-cuda": "{card} runs ordinary wheels of CUDA >= {minimum} only",
+    # why a valid candidate isn't the choice
+    "not-newest": "torch {chosen} is newer and fits too",
+    "not-default": "{chosen} is what the default index serves for torch {torch}",
+    "lower-cuda": "{chosen} is the higher CUDA that fits",
+    "experimental": "{variant} was experimental in torch {torch}; {chosen} wasn't",
+    # why the choice
+    "chosen-newest": "torch {torch} is the newest release that fits this machine and the request",
+    "chosen-only": "{variant} is the only variant of torch {torch} that fits",
+    "chosen-default": "{variant} is what the default index serves for torch {torch} on this platform",
+    "chosen-highest": "{variant} is the highest CUDA of torch {torch} that fits",
+    "chosen-named": "{variant} is the variant that you named",
+    "covers": "{card} (compute capability {cc}) runs the wheel's {code} code",
+    "driver-ok": "driver {found} reaches {minimum}, the floor of CUDA {major} wheels on this card",
+    "driver-assumed": "no driver is known here: a driver >= {minimum} is assumed",
+    "driver-assumed-below": "no driver is known here: a driver >= {minimum} and below {below} is assumed",
+    "driver-compat": "driver {found} is below {minimum}, but libcuda answers CUDA {libcuda} (forward compatibility): that counts",
+    "cpu-machine": "no accelerator was found here, so this is a CPU build",
+    "cpu-asked": "a CPU build, because you asked for it",
+    "mps": "Apple silicon: the plain macOS wheel has MPS in it",
+    "kept": "torch {torch} ({variant}) is installed, satisfies the request and fits this machine",
+    "kept-vendor": "torch {version} is a vendor's build ({by}) and satisfies the request: it stays",
+    "kept-proved": "torch {version} is installed and passed verification here, which counts for more than the tables",
+    "companion-pinned": "{name} {version} is the one that belongs to torch {torch} ({variant})",
+    "seen-live": "{url} has the wheel (looked at just now)",
+    # where from
+    "fallback-own": "{index} can't be reached ({error}): torch {torch}+{variant} comes from {where}, which you have configured",
+    "fallback-own-older": (
+        "{index} can't be reached ({error}): instead of torch {ideal} the newest fitting one in {where}, "
+        "which you have configured, is taken"
+    ),
+    "fallback-older": "{index} can't be reached ({error}): torch {torch} is taken instead of {ideal}, as --allow-older permits",
+    "fallback-patch": "{index} can't be reached ({error}): torch {torch} is taken instead of {ideal}; only the patch release differs",
+    "own-source": "torch {torch}+{variant} comes from {where}, which you have configured",
+    "index-unreachable": "{index} can't be reached ({error}), and torch {torch}+{variant} is served there only",
+    # cards
+    "masked": "{card} is hidden by {variable}={value}",
+    "mask-empty": "{variable} is set to '{value}': programs started here see no GPU; the plan counts the cards all the same",
+    "left-dropped": "{card} is left out: drivers from {branch} on no longer support it (the last branch that does is {last})",
+    "left-new": "{card} is left out: the driver must be >= {minimum} to know it; here is {found}",
+    "left-driver": "{card} is left out: it is bound to {driver}",
+    "two-vendors": "{chosen} and {other} are both here; {chosen} is planned for, because {because}",
+    "integrated-left": "{card} is integrated graphics and not a compute target; it is left out",
+    "vendor-unsupported": "{card} is here; torchinstall has no wheels for {vendor}: {advice}",
+    # blocked
+    "blocked-dropped": (
+        "driver {found} no longer supports {card}: branch {last} is the last that does; "
+        "install the newest {last} driver"
+    ),
+    "blocked-new": "driver {found} doesn't know {card}: it needs a driver >= {minimum}",
+    "driver-missing": "{card} is here, but no NVIDIA driver is installed",
+    "driver-nouveau": "{card} is bound to {driver}: CUDA needs NVIDIA's own driver",
+    "driver-not-loaded": "{card} is here, but the NVIDIA kernel module isn't loaded",
+    "driver-library-mismatch": "the NVIDIA libraries and the loaded kernel module are of different versions: a reboot usually mends it",
+    "driver-no-device": "the NVIDIA driver is loaded, but gives access to no device",
+    "no-tuple": "no published torch fits {target} together with the request",
+    "no-tuple-all": "no published torch fits all cards here together: {cards}",
+    "conflict": "these can't be had together here: {wishes}",
+    "companion-none": "there is no {name} for any torch that fits here",
+    "require-gpu": "--require-gpu was given, and {because}",
+    "vendor-build": (
+        "the installed torch {version} is a vendor's build ({by}); it is replaced only with --yes-replace-vendor-build"
+    ),
+    "mixed-vendors": "cards of several vendors were declared: name one with --gpu",
+    "contradiction": "{variant} wheels don't use {target}",
+    "never-existed": "torch {torch} was never published as {variant} for {platform}; it exists as: {variants}",
+    "unknown-variant": "{variant} isn't a variant that torchinstall knows",
+    # undetermined
+    "gpus-unknown": "nothing is known of the accelerators of this machine",
+    "card-unknown": "the compute capability of {card} can't be established",
+    "image-build": "an image is being built ({evidence}): the machine that will run it can't be seen from here",
+    "container-no-device": "this container can't reach an accelerator, but something speaks of one: {evidence}",
+    "login-node": "this looks like a login node ({evidence}): the machine with the cards is another one",
+    "platform-unknown": "the operating system or architecture isn't known",
+    # ways out
+    "if-upgrade": "--upgrade is given",
+    "if-driver": "the NVIDIA driver is updated to {minimum} or newer",
+    "if-driver-branch": "the NVIDIA driver is replaced by one of branch {branch} (>= {minimum})",
+    "if-python": "Python {python} is used",
+    "if-hidden": "{cards} hidden ({variable})",
+    "if-version": "the version isn't fixed ({requirement})",
+    "if-variant": "the variant isn't fixed ({variant})",
+    "if-companion": "{name} is left away",
+    "if-cpu": "a CPU build is enough (--cpu)",
+    "if-cuda": "{variant} is named (--variant {variant})",
+    "if-reachable": "that is taken from {where} (--allow-older)",
+    "if-macos": "macOS is updated to {minimum} or newer",
+    "if-glibc": "the system has glibc >= {minimum}",
+    "if-alone": "{card} is used alone ({variable})",
+}
+
+
+def reason(rule: str, *, source: str = "", **params: object) -> Reason:
+    """Return the sentence of ``rule`` filled with ``params``; raises ``KeyError`` for an unknown rule."""
+    texts = {name: str(value) for name, value in params.items()}
+    return Reason(rule=rule, text=ENGLISH[rule].format(**texts), source=source, params=texts)

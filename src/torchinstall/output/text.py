@@ -1,0 +1,228 @@
+"""Machine, plan, verdict and error in one screen each."""
+
+from __future__ import annotations
+
+from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED
+from torchinstall.model.variant import CPU
+from torchinstall.model.verdict import FAILED, PROVED
+from torchinstall.model.version import numbers
+from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Line, section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.errors import TorchInstallError
+    from torchinstall.model.machine import Gpu, Machine
+    from torchinstall.model.plan import Plan, Rejection
+    from torchinstall.model.verdict import Verdict
+
+
+def machine_lines(machine: Machine, *, verbose: bool = False) -> list[Line]:
+    """Return what the machine is; ``verbose`` adds the source of each fact."""
+    lines = section("Machine", [_system(machine), *_box(machine)])
+    if machine.gpus is None:
+        lines.append(Line(text="accelerators: not known", style=NOTE))
+    elif not machine.gpus:
+        lines.append(Line(text="no accelerator"))
+    for number, gpu in enumerate(machine.gpus or ()):
+        lines.append(Line(text=f"GPU {number}: {gpu_text(gpu)}", style=STRONG))
+    lines += [Line(text=text) for text in _drivers(machine)]
+    if machine.installed:
+        lines += section("Installed", [", ".join(f"{n} {v}" for n, v in sorted(machine.installed.items()))])
+    if machine.environment and verbose:
+        lines += section("Set", [f"{name}={value}" for name, value in sorted(machine.environment.items())], QUIET)
+    if machine.notes:
+        lines += section("Note", machine.notes, NOTE)
+    if verbose:
+        lines += section("Sources", [f"{fact}: {source}" for fact, source in sorted(machine.sources.items())], QUIET)
+    return lines
+
+
+def gpu_text(gpu: Gpu) -> str:
+    """Return one accelerator in one line."""
+    facts = []
+    if gpu.compute_capability:
+        facts.append(f"compute capability {gpu.compute_capability}")
+    facts += [fact for fact in (gpu.gfx, gpu.soc, gpu.family) if fact]
+    if gpu.memory_mib:
+        facts.append(f"{gpu.memory_mib / 1024:.0f} GiB")
+    if gpu.mig:
+        facts.append("MIG")
+    if gpu.integrated:
+        facts.append("integrated")
+    if gpu.driver:
+        facts.append(f"driver {gpu.driver}")
+    if gpu.visible is False:
+        facts.append("hidden")
+    name = gpu.name or f"{gpu.vendor} {gpu.pci_id or 'accelerator'}"
+    return f"{name} ({', '.join(facts)})" if facts else name
+
+
+def plan_lines(plan: Plan, *, verbose: bool = False) -> list[Line]:
+    """Return the decision: the choice with what decided, the nearest losers, what would change it."""
+    lines: list[Line] = []
+    if plan.outcome in {INSTALL, SATISFIED}:
+        lines += _choice(plan)
+        lines += section("Why", [_said(r.text, r.source, verbose) for r in plan.why])
+        needs = [f"{n.what} >= {n.minimum}" + (f", {n.note}" if n.note else "") for n in plan.needs if n.met is None]
+        lines += section("Needs", needs, NOTE)
+        if plan.fallback is not None:
+            lines += section("Instead", [plan.fallback.text], NOTE)
+        if plan.unreachable is not None:
+            lines += section("Problem", [plan.unreachable.text], BAD)
+    elif plan.blocked is not None:
+        heading = "Blocked" if plan.outcome == BLOCKED else "Unknown"
+        lines += section(heading, [_said(plan.blocked.text, plan.blocked.source, verbose)], BAD)
+        if plan.outcome == UNDETERMINED:
+            lines += section("Do", UNDETERMINED_TODO)
+    lines += section("Warning", [warning.text for warning in plan.warnings], NOTE)
+    for item in plan.per_device:
+        text = f"torch {item.torch} {item.variant}" if item.torch else (item.reason.text if item.reason else "nothing")
+        lines += section(f"GPU {item.gpu}", [f"alone: {text}" + (f"   ({item.hide})" if item.torch else "")])
+    lost = plan.rejected if verbose else worth_telling(plan)
+    lines += section(
+        "Not", [f"{r.torch} {r.variant}: {_said(r.reason.text, r.reason.source, verbose)}" for r in lost], QUIET
+    )
+    ways = [f"torch {w.torch} {w.variant}, if {w.reason.text}" for w in plan.alternatives]
+    lines += section("Possible", ways)
+    return lines
+
+
+UNDETERMINED_TODO = (
+    'name the target: --gpu "RTX 4090" (or cc:8.9, gfx1100, 910B3), and --driver VERSION where you know it',
+    "or name the wheel: --variant cu130; or say that there is no GPU: --cpu",
+    'in a Dockerfile: RUN torchinstall --gpu "H100" torch, or ARG/ENV TORCHINSTALL_GPU',
+)
+
+
+def worth_telling(plan: Plan) -> list[Rejection]:
+    """Return the few losers that a reader asks about: the newest releases above the choice, one line each."""
+    told: list[Rejection] = []
+    seen: set[str] = set()
+    for rejection in plan.rejected:
+        if plan.torch and numbers(rejection.torch) <= numbers(plan.torch):
+            break
+        if rejection.torch in seen or rejection.reason.rule in {"withdrawn", "backend", "not-cpu", "other-variant"}:
+            continue
+        seen.add(rejection.torch)
+        told.append(rejection)
+    return told[:3]
+
+
+def summary(plan: Plan) -> str:
+    """Return the plan in one line."""
+    if plan.outcome in {INSTALL, SATISFIED}:
+        return f"torch {plan.torch} ({plan.variant})"
+    return plan.blocked.text if plan.blocked else plan.outcome
+
+
+def verdict_lines(verdict: Verdict, *, verbose: bool = False) -> list[Line]:
+    """Return what was proved, or the step that failed and its cause."""
+    style = GOOD if verdict.outcome == PROVED else BAD if verdict.outcome == FAILED else NOTE
+    lines = section("Verified" if verdict.outcome == PROVED else "Not proved", [verdict.text], style)
+    shown = [step for step in verdict.steps if verbose or step.state not in {"ok", "skipped"}]
+    for step in shown:
+        device = f" on {step.device}" if step.device else ""
+        took = f" ({step.seconds:.2f} s)" if step.seconds is not None and verbose else ""
+        detail = f": {step.detail}" if step.detail else ""
+        lines.append(
+            Line(text=f"{step.state} {step.name}{device}{took}{detail}", style=QUIET if step.state == "ok" else PLAIN)
+        )
+    lines += section("Warning", verdict.warnings, NOTE)
+    lines += section("Do", verdict.todo)
+    if verbose and verdict.tail and verdict.outcome != PROVED:
+        lines += section("Output", verdict.tail.splitlines()[-15:], QUIET)
+    return lines
+
+
+def error_lines(error: TorchInstallError) -> list[Line]:
+    """Return what was seen, why it fails, what to do next."""
+    lines = section("Error", [error.what], BAD)
+    if error.why:
+        lines += section("Why", [error.why])
+    lines += section("Do", error.todo)
+    if error.details:
+        lines += section("Output", error.details.rstrip().splitlines()[-12:], QUIET)
+    return lines
+
+
+def _choice(plan: Plan) -> list[Line]:
+    verb = "Installed" if plan.outcome == SATISFIED else "Choice"
+    texts = []
+    last = None
+    for pin in plan.packages:
+        where = (
+            ""
+            if pin.index in {last, "installed"}
+            else f" from {'the default index' if pin.index == 'default' else pin.index}"
+        )
+        last = pin.index
+        version = pin.version
+        if pin.index == "default" and pin.name == "torch" and plan.variant not in {"mps", None}:
+            version = f"{pin.version} ({plan.variant})"
+        texts.append(f"{pin.name} {version}{where}")
+    lines = section(verb, texts, STRONG)
+    if plan.variant == CPU:
+        lines.append(Line(text="This is a CPU build: no accelerator will be used.", style=NOTE))
+    if plan.others:
+        lines.append(Line(text=f"and {', '.join(plan.others)}"))
+    return lines
+
+
+def _said(text: str, source: str, verbose: bool) -> str:
+    return f"{text} [{source}]" if verbose and source else text
+
+
+def _system(machine: Machine) -> str:
+    system = machine.os
+    parts = [system.version or system.name or "unknown system", machine.arch or "unknown architecture"]
+    if system.glibc:
+        parts.append(f"glibc {system.glibc}")
+    if system.musl:
+        parts.append(f"musl {system.musl}")
+    if system.wsl:
+        parts.append("WSL2")
+    python = machine.python
+    if python.version:
+        kind = f" ({python.environment})" if python.environment else ""
+        threads = " free-threaded" if python.free_threaded else ""
+        parts.append(f"Python {python.version}{threads}{kind}")
+    if machine.declared:
+        parts.append("declared")
+    return ", ".join(parts)
+
+
+def _box(machine: Machine) -> list[str]:
+    texts = []
+    box = machine.container
+    if box is not None and box.kind:
+        access = {True: ", a device is reachable", False: ", no device is reachable", None: ""}[box.gpu_access]
+        texts.append(f"container: {box.kind}{', image build' if box.build else ''}{access}")
+        if box.evidence:
+            texts.append(f"seen: {'; '.join(box.evidence)}")
+    if machine.jetson is not None:
+        board = machine.jetson
+        texts.append(f"{board.model or 'Jetson'}: L4T {board.l4t or 'unknown'}")
+    if machine.hpc:
+        texts.append(f"cluster: {machine.hpc}")
+    return texts
+
+
+def _drivers(machine: Machine) -> list[str]:
+    texts = []
+    nvidia = machine.nvidia
+    if nvidia is not None:
+        parts = [f"NVIDIA driver {nvidia.version or 'unknown'}"]
+        if nvidia.state and nvidia.state != "ok":
+            parts.append(nvidia.state)
+        if nvidia.cuda:
+            parts.append(f"announces CUDA {nvidia.cuda}")
+        if nvidia.kernel_module:
+            parts.append(f"{nvidia.kernel_module} kernel module")
+        texts.append(", ".join(parts))
+    if machine.amd is not None and any(machine.amd.__dict__.values()):
+        texts.append(f"AMD: ROCm {machine.amd.rocm or 'not installed'}, amdgpu {machine.amd.amdgpu or 'in-tree'}")
+    if machine.intel is not None and machine.intel.kernel_module:
+        texts.append(f"Intel: {machine.intel.kernel_module}, Level Zero {machine.intel.level_zero or 'unknown'}")
+    if machine.ascend is not None and any(machine.ascend.__dict__.values()):
+        texts.append(f"Ascend: driver {machine.ascend.driver or 'unknown'}, CANN {machine.ascend.cann or 'unknown'}")
+    return texts

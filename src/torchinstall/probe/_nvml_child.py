@@ -1,0 +1,138 @@
+"""Asks NVML, in a process of its own (``python -I -S``): the library may hang or abort.
+
+Arguments: a cookie, then what to hand to the loader, in order. After every step the facts so far are
+printed as JSON between two cookies, so that a hang or a crash later loses only what comes after.
+Constants and structures: NVIDIA's NVML API reference, https://docs.nvidia.com/deploy/nvml-api/.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+
+class PciInfo(ctypes.Structure):
+    """nvmlPciInfo_t, version 3."""
+
+    _fields_ = (
+        ("bus_id_legacy", ctypes.c_char * 16),
+        ("domain", ctypes.c_uint),
+        ("bus", ctypes.c_uint),
+        ("device", ctypes.c_uint),
+        ("pci_device_id", ctypes.c_uint),
+        ("pci_subsystem_id", ctypes.c_uint),
+        ("bus_id", ctypes.c_char * 32),
+    )
+
+
+class Memory(ctypes.Structure):
+    """nvmlMemory_t, version 1; in bytes."""
+
+    _fields_ = (("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong))
+
+
+def load(candidates):
+    """Return the library, or None and the loader's complaints."""
+    complaints = []
+    for candidate in candidates:
+        try:
+            return ctypes.CDLL(candidate), candidate, ""
+        except OSError as error:
+            complaints.append(str(error))
+    return None, "", "; ".join(complaints)
+
+
+def call(library, names, *arguments):
+    """Call the first function of these names that the library has; None where it has none of them."""
+    for name in names:
+        function = getattr(library, name, None)
+        if function is not None:
+            return function(*arguments)
+    return None
+
+
+def text(library, names, *before):
+    """Return what a function writes into a buffer; None where it fails."""
+    buffer = ctypes.create_string_buffer(96)
+    done = call(library, names, *before, buffer, ctypes.c_uint(96))
+    return buffer.value.decode("utf-8", "replace") if done == 0 else None
+
+
+def describe(library, handle):
+    """Return the facts of one device."""
+    facts = {"name": text(library, ["nvmlDeviceGetName"], handle), "uuid": text(library, ["nvmlDeviceGetUUID"], handle)}
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    names = ["nvmlDeviceGetCudaComputeCapability"]
+    if call(library, names, handle, ctypes.byref(major), ctypes.byref(minor)) == 0:
+        facts["compute_capability"] = "%d.%d" % (major.value, minor.value)
+    pci = PciInfo()
+    newest = call(library, ["nvmlDeviceGetPciInfo_v3"], handle, ctypes.byref(pci))
+    if newest == 0 or call(library, ["nvmlDeviceGetPciInfo_v2"], handle, ctypes.byref(pci)) == 0:
+        # Version 2 has reserved fields in place of the longer address.
+        facts["bus_id"] = (pci.bus_id if newest == 0 and pci.bus_id else pci.bus_id_legacy).decode("ascii", "replace")
+        if pci.pci_device_id:
+            facts["pci_id"] = "%04x:%04x" % (pci.pci_device_id & 0xFFFF, pci.pci_device_id >> 16)
+    memory = Memory()
+    if call(library, ["nvmlDeviceGetMemoryInfo"], handle, ctypes.byref(memory)) == 0 and memory.total:
+        facts["memory_mib"] = memory.total >> 20
+    current, pending = ctypes.c_uint(), ctypes.c_uint()
+    if call(library, ["nvmlDeviceGetMigMode"], handle, ctypes.byref(current), ctypes.byref(pending)) == 0:
+        facts["mig"] = current.value == 1
+    return facts
+
+
+def ask(candidates, emit):
+    """Fill in the facts, telling them after each step."""
+    facts = {"loaded": False, "gpus": []}
+    library, path, complaint = load(candidates)
+    if library is None:
+        facts["error"] = complaint
+        emit(facts)
+        return
+    facts.update(loaded=True, path=path)
+    emit(facts)
+    facts["code"] = call(library, ["nvmlInit_v2", "nvmlInit"])
+    if facts["code"] != 0:
+        emit(facts)
+        return
+    facts["driver"] = text(library, ["nvmlSystemGetDriverVersion"])
+    version = ctypes.c_int()
+    names = ["nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"]
+    if call(library, names, ctypes.byref(version)) == 0:
+        facts["cuda"] = version.value
+    emit(facts)
+    count = ctypes.c_uint()
+    done = call(library, ["nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"], ctypes.byref(count))
+    if done != 0:
+        facts["code"] = done
+        emit(facts)
+        return
+    facts["count"] = count.value
+    emit(facts)
+    for index in range(min(count.value, 256)):
+        handle = ctypes.c_void_p()
+        names = ["nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"]
+        done = call(library, names, ctypes.c_uint(index), ctypes.byref(handle))
+        if done == 0:
+            facts["gpus"].append(dict(describe(library, handle), index=index))
+        else:
+            facts.setdefault("lost", []).append([index, done])
+        emit(facts)
+
+
+def main(cookie, *candidates):
+    """Print the facts on the true standard output; what the library prints goes to standard error."""
+    output = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def emit(facts):
+        output.write("\n%s%s%s\n" % (cookie, json.dumps(facts), cookie))
+        output.flush()
+
+    ask(candidates, emit)
+    # No clean-up: a library that hangs on its way out must not keep the answer waiting.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,93 @@
+"""What can be said of the NVIDIA driver: one word, from what every source answered. Pure."""
+
+from __future__ import annotations
+
+from torchinstall.model.value import Value
+from torchinstall.probe.native import NVML_DRIVER_NOT_LOADED, NVML_LIBRARY_MISMATCH, NVML_NO_DEVICE, NativeAnswer
+from torchinstall.probe.nvidia_files import DeviceNodes
+from torchinstall.probe.smi import NOT_FOUND, NOT_LOADED, SmiAnswer
+
+NOUVEAU = frozenset({"nouveau", "nova", "nova_core"})
+
+
+class Evidence(Value):
+    """What the state is judged by. ``bound``: the kernel driver of every NVIDIA card on the bus."""
+
+    bound: tuple[str, ...] = ()
+    module: bool = False
+    module_file: bool = False
+    nodes: DeviceNodes = DeviceNodes()
+    nvml: NativeAnswer = NativeAnswer()
+    smi: SmiAnswer | None = None
+    wsl: bool = False
+    windows: bool = False
+    tegra: bool = False
+    libraries: bool = False
+
+
+def driver_state(seen: Evidence) -> tuple[str | None, str, str]:
+    """Return the state, the source that decided, and a note (``""`` for none); no state without a driver or card."""
+    if told := _told(seen):
+        return told
+    if seen.tegra:
+        return "ok", "tegra", ""  # its driver is part of the system, there is no other
+    if seen.module:
+        return _module_loaded(seen)
+    if seen.wsl or seen.windows:
+        return _under_windows(seen)
+    if not seen.bound:
+        return None, "", ""
+    if any(driver in NOUVEAU for driver in seen.bound):
+        return "nouveau", "pci", ""
+    if seen.nvml.loaded or seen.module_file or (seen.smi is not None and seen.smi.rc is not None):
+        source = "nvml" if seen.nvml.loaded else "kernel module file" if seen.module_file else "nvidia-smi"
+        return "not-loaded", source, "the NVIDIA driver is installed, but its kernel module isn't loaded"
+    return "missing", "pci", ""
+
+
+def _told(seen: Evidence) -> tuple[str, str, str] | None:
+    """Return what NVML or nvidia-smi said in so many words."""
+    nvml, smi = seen.nvml, seen.smi
+    if nvml.gpus:
+        return "ok", "nvml", ""
+    if nvml.code == NVML_LIBRARY_MISMATCH:
+        return "library-mismatch", "nvml", ""
+    if nvml.code in NVML_NO_DEVICE or nvml.count == 0:
+        return ("no-device", "nvml", "") if seen.module or seen.bound else None
+    if smi is None:
+        return None
+    if smi.gpus:
+        return "ok", "nvidia-smi", ""
+    if smi.mismatch:
+        return "library-mismatch", "nvidia-smi", ""
+    if smi.rc == NOT_FOUND or "no devices were found" in smi.text.lower():
+        return "no-device", "nvidia-smi", ""
+    return None
+
+
+def _module_loaded(seen: Evidence) -> tuple[str, str, str]:
+    nvml, nodes = seen.nvml, seen.nodes
+    # The first use of NVML would have made the nodes: without an answer from it, what is missing stays missing.
+    if nodes.seen and not nodes.usable:
+        return "no-device", "/dev", "the kernel module is loaded, but /dev has no NVIDIA device: no program can reach a card"
+    if nvml.ending:
+        return "unknown", "nvml", ""  # the note on how it ended stands already
+    if nvml.loaded and nvml.code != NVML_DRIVER_NOT_LOADED:
+        return "unknown", "nvml", f"NVML failed with code {nvml.code}"
+    if nvml.loaded or (seen.smi is not None and seen.smi.rc == NOT_LOADED):
+        return "unknown", "nvml" if nvml.loaded else "nvidia-smi", "the driver's tool says that no driver is loaded"
+    if not nodes.seen:
+        return "unknown", "/dev", "/dev could not be listed: whether a program can reach the card isn't known"
+    return "ok", "sysfs", ""
+
+
+def _under_windows(seen: Evidence) -> tuple[str | None, str, str]:
+    where = "WSL2" if seen.wsl else "Windows"
+    if seen.nvml.ending or (seen.nvml.loaded and seen.nvml.code is not None):
+        return "unknown", "nvml", f"the NVIDIA driver of {where} is there, but NVML didn't answer (code {seen.nvml.code})"
+    if seen.smi is not None:
+        return "unknown", "nvidia-smi", f"the NVIDIA driver of {where} is there, but nvidia-smi didn't list its cards"
+    if seen.libraries:
+        return "unknown", "driver library", f"the NVIDIA driver of {where} is there, but neither NVML nor nvidia-smi could be asked"
+    return ("missing", "pci", "") if seen.bound else (None, "", "")
+

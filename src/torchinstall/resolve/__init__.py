@@ -1,0 +1,1 @@
+"""The decision: machine, request, catalogue and sightings in, one plan out. Pure."""

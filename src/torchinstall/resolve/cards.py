@@ -1,0 +1,285 @@
+"""Which accelerators count: the visible cards of the chosen vendor that the running driver drives.
+
+Policy 3 and 5 of the decision: all usable cards count, what is left out is said, a card without a
+working driver is never answered with a CPU build.
+"""
+
+from __future__ import annotations
+
+from torchinstall.model.machine import Gpu, Machine, NvidiaDriver
+from torchinstall.model.plan import Reason
+from torchinstall.model.sentences import reason
+from torchinstall.model.value import Value
+from torchinstall.model.variant import CPU, backend
+from torchinstall.model.version import driver_at_least, numbers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.catalog.rows import Generation, Tegra
+    from torchinstall.model.request import Request
+
+BACKEND_OF_VENDOR = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "ascend": "npu", "apple": "mps"}
+MASKS = {"nvidia": "CUDA_VISIBLE_DEVICES", "amd": "HIP_VISIBLE_DEVICES", "intel": "ZE_AFFINITY_MASK"}
+_BROKEN = {
+    "missing": "driver-missing",
+    "nouveau": "driver-nouveau",
+    "not-loaded": "driver-not-loaded",
+    "library-mismatch": "driver-library-mismatch",
+    "no-device": "driver-no-device",
+}
+_FOREIGN_DRIVERS = frozenset({"nouveau", "nova", "nova_core", "vfio-pci", "pci-stub"})
+
+
+class Card(Value):
+    """One accelerator that counts. ``number`` is its place in the machine's list."""
+
+    number: int
+    gpu: Gpu
+    name: str
+    cc: str = ""
+    generation: Generation | None = None
+    tegra: Tegra | None = None
+
+
+class Selection(Value):
+    """What the wheel must run on. ``backend``: cuda, rocm, xpu, npu, mps or cpu; ``""`` where it can't be said.
+
+    ``blocked`` or ``undetermined`` carry the reason why no wheel can be chosen at all; ``named`` says that
+    the user named a variant, so that no card is needed.
+    """
+
+    backend: str
+    cards: tuple[Card, ...] = ()
+    left_out: tuple[tuple[int, Reason], ...] = ()
+    warnings: tuple[Reason, ...] = ()
+    blocked: Reason | None = None
+    undetermined: Reason | None = None
+    named: bool = False
+    why: tuple[Reason, ...] = ()
+
+
+def is_windows_driver(machine: Machine) -> bool:
+    """Tell whether driver numbers are those of Windows: there, and in WSL2, where the driver is the host's."""
+    return machine.os.name == "windows" or bool(machine.os.wsl)
+
+
+def card_name(gpu: Gpu) -> str:
+    """Return how people call the card."""
+    name = gpu.name or (f"{gpu.vendor} card {gpu.pci_id}" if gpu.pci_id else f"{gpu.vendor} card")
+    return name.removeprefix("NVIDIA ") or name
+
+
+def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
+    """Return what must be served; total: every machine gets a selection, if only a reason why there is none."""
+    named = wanted_variant(request)
+    if named == CPU:
+        return Selection(backend="cpu", named=True, why=(reason("cpu-asked"),))
+    if named is None and (unknown := _unknowable(machine)):
+        return Selection(backend="", undetermined=unknown)
+    if machine.gpus is None and named is None:
+        return Selection(backend="", undetermined=reason("gpus-unknown"))
+    gpus = tuple(enumerate(machine.gpus or ()))
+    usable, left, warnings = _compute_targets(gpus, machine, catalog)
+    vendors = list(dict.fromkeys(gpu.vendor for _, gpu in usable))
+    if named is not None:
+        kind = backend(named)
+        vendor = next((v for v, b in BACKEND_OF_VENDOR.items() if b == kind), "")
+        if vendor not in vendors:
+            if vendors and machine.declared:
+                target = ", ".join(card_name(gpu) for _, gpu in usable)
+                return Selection(backend=kind, blocked=reason("contradiction", variant=named, target=target))
+            return Selection(backend=kind, named=True, left_out=left, warnings=warnings)
+        vendors = [vendor]
+    if not vendors:
+        if left and any(gpu.vendor == "nvidia" for _, gpu in gpus):
+            # Every card is masked by name: the user's choice leaves nothing to plan for.
+            return Selection(backend="", left_out=left, warnings=warnings, blocked=left[0][1])
+        return Selection(backend="cpu", left_out=left, warnings=warnings, why=(reason("cpu-machine"),))
+    vendor, more = _one_vendor(vendors, usable, machine)
+    warnings += more
+    chosen = tuple((number, gpu) for number, gpu in usable if gpu.vendor == vendor)
+    if vendor == "nvidia":
+        selection = _nvidia(chosen, machine, catalog)
+    elif vendor in BACKEND_OF_VENDOR:
+        cards = tuple(Card(number=number, gpu=gpu, name=card_name(gpu)) for number, gpu in chosen)
+        selection = Selection(backend=BACKEND_OF_VENDOR[vendor], cards=cards)
+    else:
+        card = card_name(chosen[0][1])
+        why = reason("vendor-unsupported", card=card, vendor=vendor, advice="see the vendor's own PyTorch build")
+        selection = Selection(backend="", blocked=why)
+    return selection.replace(
+        left_out=left + selection.left_out,
+        warnings=warnings + selection.warnings,
+        named=named is not None,
+    )
+
+
+def wanted_variant(request: Request) -> str | None:
+    """Return the variant that the user named, by option or as a local version."""
+    if request.variant:
+        return request.variant
+    return next((wish.variant for wish in request.wishes if wish.name == "torch" and wish.variant), None)
+
+
+def _unknowable(machine: Machine) -> Reason | None:
+    if machine.declared:
+        return None
+    box = machine.container
+    if box is not None and box.build:
+        return reason("image-build", evidence="; ".join(box.evidence) or box.kind or "an image builder")
+    if box is not None and box.gpu_access is False and box.evidence:
+        return reason("container-no-device", evidence="; ".join(box.evidence))
+    if machine.hpc and not machine.gpus:
+        return reason("login-node", evidence=machine.hpc)
+    return None
+
+
+def _compute_targets(
+    gpus: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Catalog
+) -> tuple[tuple[tuple[int, Gpu], ...], tuple[tuple[int, Reason], ...], tuple[Reason, ...]]:
+    """Leave out hidden cards, display adapters, and integrated graphics beside a discrete card."""
+    usable: list[tuple[int, Gpu]] = []
+    left: list[tuple[int, Reason]] = []
+    warnings: list[Reason] = []
+    for number, gpu in gpus:
+        if gpu.visible is False:
+            mask = MASKS.get(gpu.vendor, "a mask")
+            value = machine.environment.get(mask, "")
+            left.append((number, reason("masked", card=card_name(gpu), variable=mask, value=value)))
+        elif gpu.vendor == "intel" and is_compute_target(gpu, catalog) is False:
+            # An Intel display adapter outside the XPU families: no accelerator, nothing to say.
+            continue
+        elif gpu.vendor == "amd" and gpu.integrated and is_compute_target(gpu, catalog) is False:
+            why = reason("integrated-left", card=card_name(gpu))
+            left.append((number, why))
+            warnings.append(why)
+        else:
+            usable.append((number, gpu))
+    for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
+        value = machine.environment.get(variable)
+        if value is not None and value.strip() in {"", "-1"} and gpus:
+            warnings.append(reason("mask-empty", variable=variable, value=value))
+    by_vendor: dict[str, list[bool]] = {}
+    for _, gpu in usable:
+        by_vendor.setdefault(gpu.vendor, []).append(bool(gpu.integrated))
+    kept: list[tuple[int, Gpu]] = []
+    for number, gpu in usable:
+        discrete_beside = not all(by_vendor[gpu.vendor])
+        if gpu.integrated and discrete_beside and gpu.vendor != "apple":
+            left.append((number, reason("integrated-left", card=card_name(gpu))))
+        else:
+            kept.append((number, gpu))
+    return tuple(kept), tuple(left), tuple(warnings)
+
+
+def _one_vendor(
+    vendors: list[str], usable: tuple[tuple[int, Gpu], ...], machine: Machine
+) -> tuple[str, tuple[Reason, ...]]:
+    if len(vendors) == 1:
+        return vendors[0], ()
+    names = {vendor: next(card_name(gpu) for _, gpu in usable if gpu.vendor == vendor) for vendor in vendors}
+    working = [vendor for vendor in vendors if _stack_works(vendor, machine)]
+    if len(working) == 1:
+        chosen, because = working[0], "its driver works"
+    else:
+        pool = working or vendors
+        memory = {v: sum(gpu.memory_mib or 0 for _, gpu in usable if gpu.vendor == v) for v in pool}
+        # A stable order where nothing is known of the memory: vendors with more kinds of wheels first.
+        chosen = max(pool, key=lambda vendor: (memory[vendor], -list(BACKEND_OF_VENDOR).index(vendor)
+                                               if vendor in BACKEND_OF_VENDOR else -99))  # fmt: skip
+        because = "it has more memory" if memory[chosen] else "its builds are the most widely published"
+    others = ", ".join(names[vendor] for vendor in vendors if vendor != chosen)
+    return chosen, (reason("two-vendors", chosen=names[chosen], other=others, because=because),)
+
+
+def _stack_works(vendor: str, machine: Machine) -> bool:
+    driver = getattr(machine, vendor, None)
+    if driver is None:
+        return False
+    state = driver.state
+    if state is not None:
+        return state == "ok"
+    return any(value for value in driver.__dict__.values())
+
+
+def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Catalog) -> Selection:
+    driver = machine.nvidia or NvidiaDriver()
+    cards: list[Card] = []
+    left: list[tuple[int, Reason]] = []
+    foreign = [gpu for _, gpu in chosen if gpu.driver in _FOREIGN_DRIVERS]
+    for number, gpu in chosen:
+        name = card_name(gpu)
+        if gpu.driver in _FOREIGN_DRIVERS:
+            left.append((number, reason("left-driver", card=name, driver=gpu.driver)))
+            continue
+        cc = established_capability(gpu, catalog)
+        if cc is None:
+            return Selection(backend="cuda", undetermined=reason("card-unknown", card=name))
+        tegra = catalog.tegra(machine.jetson.soc if machine.jetson and gpu.integrated else None, cc)
+        cards.append(Card(number=number, gpu=gpu, name=name, cc=cc, generation=catalog.generation(cc), tegra=tegra))
+    if not cards:
+        first = foreign[0]
+        why = reason("driver-nouveau", card=card_name(first), driver=first.driver)
+        return Selection(backend="cuda", left_out=tuple(left), blocked=why)
+    if driver.state in _BROKEN and machine.jetson is None:
+        why = reason(_BROKEN[driver.state], card=cards[0].name, driver="nouveau")
+        return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=why)
+    driven = [card for card in cards if not_driven(card, driver.version, machine) is None]
+    undriven = ((card.number, not_driven(card, driver.version, machine)) for card in cards)
+    left.extend((number, why) for number, why in undriven if why is not None)
+    if not driven:
+        return Selection(backend="cuda", cards=tuple(cards), left_out=(), blocked=_blocked(left[-1][1]))
+    warnings = tuple(why for _, why in left)
+    return Selection(backend="cuda", cards=tuple(driven), left_out=tuple(left), warnings=warnings)
+
+
+def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:
+    """Tell whether there can be wheels for a card, by PCI id or by a name whose meanings agree."""
+    if gpu.pci_id and (card := catalog.card(gpu.pci_id.lower())) is not None:
+        return card.compute
+    if gpu.gfx:
+        return catalog.gfx_is_target(gpu.gfx) if gpu.integrated else True
+    answers = {card.compute for card in catalog.find_cards(gpu.name or "") if card.vendor == gpu.vendor}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def established_capability(gpu: Gpu, catalog: Catalog) -> str | None:
+    """Return the compute capability as told, or by PCI id, or by a name that allows only one."""
+    if gpu.compute_capability:
+        return gpu.compute_capability if len(numbers(gpu.compute_capability)) > 1 else None
+    if gpu.pci_id and (card := catalog.card(gpu.pci_id.lower())) and card.compute_capability:
+        return card.compute_capability
+    if gpu.name:
+        capabilities = {card.compute_capability for card in catalog.find_cards(gpu.name) if card.vendor == "nvidia"}
+        if len(capabilities) == 1:
+            return capabilities.pop()
+    return None
+
+
+def not_driven(card: Card, version: str | None, machine: Machine) -> Reason | None:
+    """Return why a driver of this version doesn't drive the card, if it doesn't; unknown versions do."""
+    if version is None or card.tegra is not None or card.generation is None:
+        return None
+    generation = card.generation
+    if generation.dropped_branch and numbers(version)[:1] >= (generation.dropped_branch,):
+        return reason(
+            "left-dropped",
+            card=card.name,
+            branch=generation.dropped_branch,
+            last=generation.last_branch,
+            found=version,
+            source=generation.source,
+        )
+    floor = generation.floor
+    if floor is None:
+        return None
+    minimum = floor.windows if is_windows_driver(machine) else floor.linux
+    if minimum and not driver_at_least(version, minimum):
+        return reason("left-new", card=card.name, minimum=minimum, found=version, source=floor.source)
+    return None
+
+
+def _blocked(why: Reason) -> Reason:
+    rule = "blocked-dropped" if why.rule == "left-dropped" else "blocked-new"
+    return reason(rule, source=why.source, **why.params)

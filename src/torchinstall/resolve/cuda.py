@@ -1,0 +1,169 @@
+"""The rules of CUDA wheels: code for every card, and a driver that reaches the floor (policy 2)."""
+
+from __future__ import annotations
+
+from torchinstall.model.plan import Device, Need, Reason
+from torchinstall.model.sentences import reason
+from torchinstall.model.value import Value
+from torchinstall.model.variant import toolkit
+from torchinstall.model.version import at_least, driver_at_least, numbers
+from torchinstall.resolve.cards import Card, is_windows_driver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.catalog.rows import ArchList, Build
+    from torchinstall.model.machine import Machine
+
+
+class DriverFloor(Value):
+    """What a CUDA build asks of the driver. ``met``: ``None`` where no version is known."""
+
+    minimum: str
+    below: int | None
+    last_branch: int | None
+    found: str | None
+    met: bool | None
+    forward: bool
+    source: str
+
+
+def code_for(card: Card, archs: ArchList, catalog: Catalog) -> int | None:
+    """Return the best code in a wheel for a card: same major, minor at most the card's (86 for 8.9).
+
+    Code for some Tegra ids serves that id alone. There is no PTX in release wheels, so nothing is ever
+    compiled for a newer major.
+    """
+    major, minor = numbers(card.cc)[:2]
+    whole = major * 10 + minor
+    if card.tegra is not None and card.tegra.own_code:
+        return whole if whole in archs.sass else None
+    own = own_ids(archs, catalog)
+    return max((sm for sm in archs.sass if sm // 10 == major and sm % 10 <= minor and sm not in own), default=None)
+
+
+def own_ids(archs: ArchList, catalog: Catalog) -> frozenset[int]:
+    """Return the ids in a list that are Tegra's own: their code serves no other card."""
+    rows = ((sm, catalog.tegra(None, f"{sm // 10}.{sm % 10}")) for sm in archs.sass)
+    return frozenset(sm for sm, row in rows if row is not None and row.own_code)
+
+
+def why_not(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog) -> Reason | None:
+    """Return the first rule that this build fails on these cards; ``None`` where it runs on all of them."""
+    archs = catalog.arch_list(build)
+    here = {"torch": build.torch, "variant": build.variant}
+    if archs is None:
+        return reason("arch-unknown", source=build.source, **here)
+    for card in cards:
+        if card.tegra is not None and (why := _tegra(build, card, machine)) is not None:
+            return why
+        if code_for(card, archs, catalog) is None:
+            names = ", ".join(f"sm_{sm}" for sm in archs.sass)
+            return reason("no-kernel", card=card.name, cc=card.cc, archs=names, source=archs.source, **here)
+    floor = driver_floor(build, cards, machine, catalog)
+    if floor is not None and floor.met is False:
+        major = numbers(toolkit(build.variant))[0]
+        return reason("driver-too-old", major=major, minimum=floor.minimum, found=floor.found, source=floor.source)
+    return None
+
+
+def driver_floor(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog) -> DriverFloor | None:
+    """Return the driver that this build needs for these cards; ``None`` on Tegra, where the numbers mean nothing."""
+    if any(card.tegra is not None for card in cards):
+        return None
+    major = numbers(toolkit(build.variant))[0]
+    row = catalog.cuda_floor(major)
+    if row is None:
+        return None
+    windows = is_windows_driver(machine)
+    minimum = (row.windows if windows else row.linux) or ""
+    source = row.source
+    below = last = None
+    for card in cards:
+        generation = card.generation
+        if generation is None:
+            continue
+        if generation.floor is not None:
+            floor = generation.floor.windows if windows else generation.floor.linux
+            if floor and not at_least(minimum or "0", floor):
+                minimum, source = floor, generation.floor.source
+        if generation.dropped_branch and (below is None or generation.dropped_branch < below):
+            below, last = generation.dropped_branch, generation.last_branch
+    driver = machine.nvidia
+    found = driver.version if driver else None
+    met: bool | None = None
+    forward = False
+    if found is not None:
+        met = not minimum or driver_at_least(found, minimum)
+        answer = driver.libcuda if driver else None
+        if not met and answer and numbers(answer)[:1] >= (major,):
+            met = forward = True
+    return DriverFloor(
+        minimum=minimum, below=below, last_branch=last, found=found, met=met, forward=forward, source=source
+    )
+
+
+def devices(build: Build, cards: tuple[Card, ...], catalog: Catalog) -> tuple[Device, ...]:
+    """Return what the build means for each card."""
+    archs = catalog.arch_list(build)
+    result = []
+    for card in cards:
+        code = code_for(card, archs, catalog) if archs else None
+        by = f"sm_{code}" if code else ""
+        result.append(Device(gpu=card.number, runs="yes" if code else "unknown", by=by))
+    return tuple(result)
+
+
+def needs(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog) -> tuple[Need, ...]:
+    """Return what the build needs of the machine, met or not."""
+    tegra = next((card.tegra for card in cards if card.tegra is not None), None)
+    if tegra is not None:
+        found = machine.jetson.l4t if machine.jetson else None
+        minimum = tegra.sbsa_from_l4t or ""
+        met = at_least(found, minimum) if found and minimum else None
+        return (Need(what="l4t", minimum=minimum, found=found, met=met),)
+    floor = driver_floor(build, cards, machine, catalog)
+    if floor is None or not floor.minimum:
+        return ()
+    note = "forward compatibility" if floor.forward else (f"below {floor.below}" if floor.below else "")
+    return (Need(what="nvidia-driver", minimum=floor.minimum, found=floor.found, met=floor.met, note=note),)
+
+
+def why(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog) -> tuple[Reason, ...]:
+    """Return the facts about cards and driver that speak for this build."""
+    reasons = []
+    archs = catalog.arch_list(build)
+    seen = set()
+    for card in cards:
+        code = code_for(card, archs, catalog) if archs else None
+        if archs and code and (card.name, code) not in seen:
+            seen.add((card.name, code))
+            reasons.append(reason("covers", card=card.name, cc=card.cc, code=f"sm_{code}", source=archs.source))
+    floor = driver_floor(build, cards, machine, catalog)
+    if floor is None or not floor.minimum:
+        return tuple(reasons)
+    major = numbers(toolkit(build.variant))[0]
+    facts = {"minimum": floor.minimum, "source": floor.source}
+    if floor.forward and machine.nvidia:
+        reasons.append(reason("driver-compat", found=floor.found, libcuda=machine.nvidia.libcuda, **facts))
+    elif floor.found:
+        reasons.append(reason("driver-ok", found=floor.found, major=major, **facts))
+    elif floor.below:
+        reasons.append(reason("driver-assumed-below", below=floor.below, **facts))
+    else:
+        reasons.append(reason("driver-assumed", **facts))
+    return tuple(reasons)
+
+
+def _tegra(build: Build, card: Card, machine: Machine) -> Reason | None:
+    tegra = card.tegra
+    if tegra is None:
+        return None
+    if tegra.sbsa_from_l4t is None:
+        return reason("tegra-none", card=card.name, advice=tegra.advice, source=tegra.source)
+    if tegra.sbsa_from_cuda and not at_least(toolkit(build.variant), tegra.sbsa_from_cuda):
+        return reason("tegra-cuda", card=card.name, minimum=tegra.sbsa_from_cuda, source=tegra.source)
+    found = machine.jetson.l4t if machine.jetson else None
+    if found and not at_least(found, tegra.sbsa_from_l4t):
+        return reason("tegra-l4t", card=card.name, minimum=tegra.sbsa_from_l4t, found=found, source=tegra.source)
+    return None

@@ -1,0 +1,232 @@
+"""Declared machines: ``--gpu``, ``--driver``, ``--os`` and their like laid over what was seen."""
+
+from __future__ import annotations
+
+import re
+
+from torchinstall.errors import UsageError
+from torchinstall.model.machine import (
+    LINUX,
+    MACOS,
+    WINDOWS,
+    AmdDriver,
+    AscendDriver,
+    Gpu,
+    Machine,
+    NvidiaDriver,
+    Os,
+    Python,
+)
+from torchinstall.model.value import Value
+from torchinstall.model.version import is_driver_version
+from torchinstall.resolve.cards import established_capability
+from torchinstall.resolve.target import known_arch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.model.card import Card
+
+_CAPABILITY = re.compile(r"(?:cc|sm)[:_ ]?(\d{1,2})[.](\d)|sm_?(\d{2,3})", re.IGNORECASE)
+_GFX = re.compile(r"gfx[0-9a-f]{3,5}", re.IGNORECASE)
+_ASCEND = re.compile(r"(?:ascend[ -]?)?((?:310|910|950)[a-z0-9]{0,4}(?:-\d)?)", re.IGNORECASE)
+_APPLE = re.compile(r"apple(?:[ -]silicon)?|(?:apple )?m\d{1,2}(?: (?:pro|max|ultra))?", re.IGNORECASE)
+_OSES = {
+    "linux": LINUX, "windows": WINDOWS, "win": WINDOWS, "win32": WINDOWS,
+    "macos": MACOS, "darwin": MACOS, "osx": MACOS, "mac": MACOS,
+}  # fmt: skip
+_OS = re.compile(r"([a-zA-Z]+\d*?)(?:[ =:-](\d[\d.]*))?")
+_DRIVER_NAMES = ("nvidia", "cann", "ascend", "rocm", "amdgpu")
+
+
+class Declaration(Value):
+    """What the user says of the target machine. ``os`` may carry a version (``macos-13``)."""
+
+    gpus: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    os: str | None = None
+    arch: str | None = None
+    glibc: str | None = None
+    python: str | None = None
+
+
+def declared(machine: Machine, said: Declaration, catalog: Catalog) -> Machine:
+    """Return the machine with the declaration laid over it.
+
+    ``--gpu`` that names a card which is there selects it and keeps the driver that was seen; any other
+    makes it another machine, of which only what was said is known. Raises ``UsageError`` for names and
+    versions that mean nothing.
+    """
+    machine = _with_os(machine, said)
+    if said.glibc is not None:
+        if not re.fullmatch(r"\d+\.\d+", said.glibc):
+            raise UsageError(f"--glibc {said.glibc} isn't a version", todo=["write it as 2.28"])
+        machine = machine.replace(os=machine.os.replace(glibc=said.glibc, musl=None))
+    if said.python is not None:
+        machine = machine.replace(python=_python(said.python))
+    if said.gpus:
+        machine = _with_gpus(machine, said.gpus, catalog)
+    for text in said.drivers:
+        machine = _with_driver(machine, text)
+    return machine
+
+
+def check_known(machine: Machine) -> None:
+    """Raise ``UsageError`` where the operating system or architecture is one that nobody knows."""
+    if machine.os.name is not None and machine.os.name not in {LINUX, WINDOWS, MACOS}:
+        raise UsageError(
+            f"the operating system {machine.os.name!r} isn't known",
+            why="torch has wheels for Linux, Windows and macOS",
+            todo=["say linux, windows or macos"],
+        )
+    if machine.arch is not None and not known_arch(machine.arch):
+        raise UsageError(
+            f"the architecture {machine.arch!r} isn't known",
+            why="torch has wheels for x86_64 and aarch64 (arm64)",
+            todo=["say x86_64 or aarch64"],
+        )
+
+
+def gpu_from_text(text: str, catalog: Catalog) -> Gpu | None:
+    """Return the accelerator that a text names; ``None`` for "none".
+
+    Raises ``UsageError`` for a name that isn't known, and for one that means cards of several architectures.
+    """
+    plain = " ".join(text.split())
+    if plain.lower() in {"none", "cpu", ""}:
+        return None
+    if match := _CAPABILITY.fullmatch(plain):
+        number = match[3]
+        capability = f"{match[1]}.{match[2]}" if match[1] else f"{number[:-1]}.{number[-1]}"
+        return Gpu(vendor="nvidia", compute_capability=capability)
+    if _GFX.fullmatch(plain):
+        return Gpu(vendor="amd", gfx=plain.lower())
+    if match := _ASCEND.fullmatch(plain):
+        return Gpu(vendor="ascend", name=f"Ascend {match[1].upper()}", soc=match[1].upper())
+    if _APPLE.fullmatch(plain):
+        name = plain if plain.lower().startswith("apple") else f"Apple {plain}"
+        return Gpu(vendor="apple", name=name, integrated=True)
+    found = catalog.find_cards(plain.replace("-", " ")) or catalog.find_cards(plain)
+    if not found:
+        raise UsageError(
+            f"--gpu {text!r}: no such card is known",
+            why="the name is matched with the names that NVIDIA, AMD and Intel give their products",
+            todo=[
+                "write the product's name, such as 'RTX 4090', 'RX 7900 XTX' or 'Arc B580'",
+                "or the architecture: cc:8.9 (NVIDIA), gfx1100 (AMD), 910B3 (Ascend), apple",
+            ],
+        )
+    architectures = {_architecture(card) for card in found}
+    if len(architectures) > 1:
+        lines = [f"{card.name} ({_architecture(card)})" for card in found[:8]]
+        more = f" and {len(found) - 8} more" if len(found) > len(lines) else ""
+        raise UsageError(
+            f"--gpu {text!r} means several cards: {', '.join(lines)}{more}",
+            why="they need different wheels",
+            todo=["write the whole name, or the architecture (cc:8.9, gfx1100)"],
+        )
+    card = min(found, key=lambda c: len(c.name))
+    return Gpu(
+        vendor=card.vendor,
+        name=card.name,
+        compute_capability=card.compute_capability,
+        gfx=card.gfx,
+        family=card.family,
+        soc=card.soc,
+        integrated=card.integrated,
+    )
+
+
+def _architecture(card: Card) -> str:
+    return card.compute_capability or card.gfx or card.family or card.soc or card.vendor
+
+
+def _with_gpus(machine: Machine, texts: tuple[str, ...], catalog: Catalog) -> Machine:
+    wanted = [gpu_from_text(text, catalog) for text in texts]
+    named = [gpu for gpu in wanted if gpu is not None]
+    if len(named) < len(wanted) and named:
+        raise UsageError("--gpu none together with a card", why="a machine has cards or none")
+    if named and machine.gpus and not machine.declared:
+        matches = [[n for n, here in enumerate(machine.gpus) if _same(here, gpu, catalog)] for gpu in named]
+        if all(matches):
+            selected = {number for found in matches for number in found}
+            return machine.replace(
+                gpus=tuple(
+                    gpu if number in selected else gpu.replace(visible=False) for number, gpu in enumerate(machine.gpus)
+                )
+            )
+    return machine.replace(
+        gpus=tuple(named), declared=True, nvidia=None, amd=None, intel=None, ascend=None, jetson=None
+    )
+
+
+def _same(here: Gpu, wanted: Gpu, catalog: Catalog) -> bool:
+    if here.vendor != wanted.vendor:
+        return False
+    if wanted.name and here.name:
+        return wanted.name.lower() in here.name.lower() or here.name.lower() in wanted.name.lower()
+    if wanted.compute_capability:
+        return established_capability(here, catalog) == wanted.compute_capability
+    return bool(wanted.gfx and wanted.gfx == here.gfx) or bool(wanted.soc and wanted.soc == here.soc)
+
+
+def _with_driver(machine: Machine, text: str) -> Machine:
+    name, _, value = text.rpartition("=")
+    name = (name or "nvidia").strip().lower()
+    value = value.strip()
+    if name not in _DRIVER_NAMES:
+        raise UsageError(f"--driver {text!r}: {name!r} isn't known", todo=[f"use one of {', '.join(_DRIVER_NAMES)}"])
+    if name == "nvidia":
+        if not is_driver_version(value):
+            raise UsageError(
+                f"--driver {text!r} isn't the version of an NVIDIA driver",
+                why="it is the number that nvidia-smi shows, such as 580.95.05, or a branch, such as 580",
+                todo=["--driver 580.95.05"],
+            )
+        before = machine.nvidia or NvidiaDriver()
+        return machine.replace(nvidia=before.replace(version=value, state="ok", cuda=None, libcuda=None))
+    if not re.match(r"\d+(\.\d+)*", value):
+        raise UsageError(f"--driver {text!r} has no version", todo=[f"--driver {name}=X.Y"])
+    if name == "cann":
+        return machine.replace(ascend=(machine.ascend or AscendDriver()).replace(cann=value))
+    if name == "ascend":
+        return machine.replace(ascend=(machine.ascend or AscendDriver()).replace(driver=value))
+    field = "rocm" if name == "rocm" else "amdgpu"
+    return machine.replace(amd=(machine.amd or AmdDriver()).replace(**{field: value}))
+
+
+def _with_os(machine: Machine, said: Declaration) -> Machine:
+    if said.os is not None:
+        match = _OS.fullmatch(said.os.strip())
+        name = _OSES.get(match[1].lower()) if match else None
+        if name is None:
+            raise UsageError(
+                f"--os {said.os!r} isn't known",
+                why="torch has wheels for Linux, Windows and macOS",
+                todo=["--os linux, --os windows or --os macos-14"],
+            )
+        version = match[2] if match else None
+        if name != machine.os.name:
+            # Another system: nothing that was seen of this one's libc, drivers or container holds there.
+            machine = machine.replace(
+                os=Os(name=name, version=version), nvidia=None, amd=None, intel=None, ascend=None, container=None,
+                jetson=None, declared=True, python=Python(version=machine.python.version),
+            )  # fmt: skip
+        elif version is not None:
+            machine = machine.replace(os=machine.os.replace(version=version))
+    if said.arch is not None:
+        if not known_arch(said.arch):
+            raise UsageError(f"--arch {said.arch!r} isn't known", todo=["--arch x86_64 or --arch aarch64"])
+        machine = machine.replace(arch=said.arch, python=machine.python.replace(arch=None))
+    return machine
+
+
+def _python(text: str) -> Python:
+    match = re.fullmatch(r"(?:python|cpython|cp)?@?(\d+\.\d+(?:\.\d+)?)(t|\+freethreaded)?", text.strip().lower())
+    if match is None:
+        raise UsageError(
+            f"--python {text!r} isn't a Python",
+            why="it is neither the path of an interpreter nor a version",
+            todo=["--python 3.12", "--python /path/to/python"],
+        )
+    return Python(version=match[1], free_threaded=bool(match[2]) or None)

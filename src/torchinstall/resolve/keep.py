@@ -1,0 +1,133 @@
+"""What works stays (policy 9): an installed torch that fits is kept, a vendor's build is never replaced unasked."""
+
+from __future__ import annotations
+
+from torchinstall.errors import EXIT_BLOCKED
+from torchinstall.model.plan import BLOCKED, SATISFIED, Alternative, Pin, Plan, Reason
+from torchinstall.model.sentences import reason
+from torchinstall.model.variant import CPU, MPS, backend
+from torchinstall.resolve.candidates import named_variant
+from torchinstall.resolve.joint import TORCH, companion_names
+from torchinstall.resolve.wishes import admits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.catalog.rows import Build
+    from torchinstall.model.machine import Machine
+    from torchinstall.model.request import Request
+    from torchinstall.resolve.decision import Decision, Question
+
+
+def keep(plan: Plan, decision: Decision, question: Question) -> Plan:
+    """Return the plan to keep what is installed, where that is right; else the given plan."""
+    machine, request, catalog = question.machine, question.request, question.catalog
+    installed = machine.installed.get(TORCH)
+    if installed is None:
+        return plan
+    vendor = vendor_of(machine)
+    if vendor is not None and not request.replace_vendor_build:
+        if _admitted(TORCH, installed, request):
+            return _satisfied(plan, question, reason("kept-vendor", version=installed, by=vendor))
+        why = reason("vendor-build", version=installed, by=vendor)
+        return plan.replace(outcome=BLOCKED, blocked=why, exit_code=EXIT_BLOCKED, packages=(), commands={})
+    if request.upgrade:
+        same = installed_variant(machine, decision) == plan.variant and _base(installed) == plan.torch
+        if not same:
+            return plan
+    build = fitting_build(decision, machine, request)
+    if build is None or not _companions_right(build, machine, request, catalog):
+        return plan
+    why = reason("kept", torch=build.torch, variant=build.variant, source=build.source)
+    return _satisfied(plan, question, why, build)
+
+
+def vendor_of(machine: Machine) -> str | None:
+    """Return why the installed torch counts as somebody else's, ``None`` where it is PyTorch's own wheel."""
+    installed = machine.installed.get(TORCH, "")
+    local = installed.partition("+")[2]
+    by = machine.installed_by.get(TORCH)
+    if by and by not in {"pip", "uv", "torchinstall"}:
+        return f"installed by {by}"
+    if local and not backend(local):
+        return f"local version +{local}"
+    if machine.jetson is not None:
+        return "a Tegra board's own build"
+    return None
+
+
+def installed_variant(machine: Machine, decision: Decision) -> str | None:
+    """Return the variant of the installed torch; one without a local part is the platform's plain wheel."""
+    installed = machine.installed.get(TORCH)
+    if installed is None:
+        return None
+    local = installed.partition("+")[2]
+    if local:
+        return local
+    return MPS if decision.target.platform == "macos_arm64" else CPU
+
+
+def fitting_build(decision: Decision, machine: Machine, request: Request) -> Build | None:
+    """Return the row of the installed torch, if it fits by the tables and the request admits it."""
+    installed = machine.installed.get(TORCH)
+    if installed is None or not _admitted(TORCH, installed, request):
+        return None
+    variant = installed_variant(machine, decision)
+    named = named_variant(request, decision.target)
+    if named is not None and named != variant:
+        return None
+    for candidate in decision.candidates:
+        build = candidate.build
+        if build.torch == _base(installed) and build.variant == variant:
+            return build if candidate.why_not is None else None
+    return None
+
+
+def _companions_right(build: Build, machine: Machine, request: Request, catalog: Catalog) -> bool:
+    for name in companion_names(request, catalog.family):
+        installed = machine.installed.get(name)
+        if installed is None or not _admitted(name, installed, request):
+            return False
+        if _base(installed) not in {row.version for row in catalog.companions(name, build)}:
+            return False
+        local = installed.partition("+")[2]
+        if local and local != build.variant:
+            return False
+    return True
+
+
+def _satisfied(plan: Plan, question: Question, why: Reason, build: Build | None = None) -> Plan:
+    machine = question.machine
+    names = (TORCH, *companion_names(question.request, question.catalog.family))
+    packages = tuple(
+        Pin(name=name, version=machine.installed[name], index="installed", local=None)
+        for name in names
+        if name in machine.installed
+    )
+    installed = machine.installed[TORCH]
+    alternatives = plan.alternatives
+    if build is not None and plan.torch and plan.variant and (build.torch, build.variant) != (plan.torch, plan.variant):
+        newer = Alternative(torch=plan.torch, variant=plan.variant, reason=reason("if-upgrade"), command="--upgrade")
+        alternatives = (newer, *alternatives)
+    return plan.replace(
+        outcome=SATISFIED,
+        torch=_base(installed),
+        variant=build.variant if build else (installed.partition("+")[2] or plan.variant),
+        packages=packages,
+        why=(why,),
+        alternatives=alternatives[:3],
+        commands={},
+        fallback=None,
+    )
+
+
+def _admitted(name: str, installed: str, request: Request) -> bool:
+    return all(
+        admits(wish.specifier, _base(installed), pre=True)
+        for wish in (*request.wishes, *request.constraints)
+        if wish.name == name
+    )
+
+
+def _base(version: str) -> str:
+    return version.partition("+")[0]

@@ -1,0 +1,81 @@
+"""Which index pages are worth a look: those of the choice, and of better builds that only a look can allow."""
+
+from __future__ import annotations
+
+from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH
+from torchinstall.model.value import Value
+from torchinstall.resolve.joint import TORCH, companion_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.catalog.rows import Build
+    from torchinstall.model.request import Request
+    from torchinstall.resolve.decision import Decision
+
+_MOST_VARIANTS = 6
+
+
+class Page(Value):
+    """One page to look at, in the terms of a listing."""
+
+    url: str
+    project: str
+    kind: str = "simple"
+    role: str = PYTORCH
+    variant: str | None = None
+
+
+class OwnSources(Value):
+    """What uv and pip are configured with. ``default_index`` is a URL."""
+
+    default_index: str
+    extra_indexes: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    mirror: str | None = None
+    mirror_kind: str = "simple"
+
+
+def pages(decision: Decision, request: Request, catalog: Catalog, own: OwnSources) -> tuple[Page, ...]:
+    """Return the pages to look at for this decision, the user's own sources first."""
+    names = (TORCH, *companion_names(request, catalog.family))
+    found = [
+        Page(url=url, project=name, kind=kind, role=role)
+        for name in names
+        for kind, role, urls in (("flat", FIND_LINKS, own.find_links), ("simple", EXTRA, own.extra_indexes))
+        for url in urls
+    ]
+    for build in _worth_asking(decision):
+        for name in names:
+            found += _home(build, name, catalog, own)
+    return tuple(dict.fromkeys(found))
+
+
+def _worth_asking(decision: Decision) -> list[Build]:
+    """Return the chosen build, and those ranked above it that lose only because nobody has seen them."""
+    chosen = decision.supply.ideal.build if decision.supply is not None else None
+    builds: list[Build] = [] if chosen is None else [chosen]
+    for candidate in decision.candidates:
+        if candidate.build == chosen:
+            break
+        if candidate.why_not is not None and candidate.why_not.rule == "status":
+            builds.append(candidate.build)
+    variants: set[str] = set()
+    asked = []
+    for build in builds:
+        variants.add(build.variant)
+        if len(variants) > _MOST_VARIANTS:
+            break
+        asked.append(build)
+    return asked
+
+
+def _home(build: Build, name: str, catalog: Catalog, own: OwnSources) -> list[Page]:
+    if build.default:
+        return [Page(url=own.default_index, project=name, role=DEFAULT)]
+    found = []
+    if own.mirror:
+        url = own.mirror.format(variant=build.variant)
+        found.append(Page(url=url, project=name, kind=own.mirror_kind, role=MIRROR, variant=build.variant))
+    found.append(Page(url=catalog.index_url(build.variant), project=name, variant=build.variant))
+    return found

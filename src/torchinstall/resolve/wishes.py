@@ -1,0 +1,201 @@
+"""Requirement texts to wishes: what pip takes, split into the torch family and the rest."""
+
+from __future__ import annotations
+
+import re
+
+from torchinstall.errors import RequirementError
+from torchinstall.model.request import Wish
+from torchinstall.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_SIMPLE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*")
+_OPTION = re.compile(r"(-[a-zA-Z]|--[a-z-]+)(?:[ =]\s*|\s+)?(.*)")
+_LOCAL = re.compile(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
+
+_NOT_TORCH = {
+    "pytorch": "torch",
+    "pytorch-torch": "torch",
+    "torch-vision": "torchvision",
+    "torch-audio": "torchaudio",
+}
+"""Names that people write and that are other packages or none at all on the public index."""
+
+
+class Parsed(Value):
+    """Requirements, sorted. ``hints`` are index options of a file: not binding for the torch family."""
+
+    wishes: tuple[Wish, ...] = ()
+    others: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    constraint_files: tuple[str, ...] = ()
+
+
+def normal(name: str) -> str:
+    """Return the normalised name of a project (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def parse(
+    texts: Iterable[str], family: Iterable[str], *, origin: str, environment: Mapping[str, str] | None = None
+) -> Parsed:
+    """Sort requirement texts into wishes about the torch family and other packages.
+
+    ``environment`` has the marker values of the target interpreter; a requirement whose marker excludes it
+    is dropped. Raises ``RequirementError`` for a text that isn't a requirement.
+    """
+    names = frozenset(family)
+    wishes: list[Wish] = []
+    others: list[str] = []
+    for text in texts:
+        name = _project_name(text, origin)
+        if name in _NOT_TORCH:
+            raise RequirementError(
+                f"{text!r} isn't the name of the package",
+                why=f"PyTorch's package is called {_NOT_TORCH[name]}; other names are other projects",
+                todo=[f"torchinstall {_NOT_TORCH[name]}"],
+            )
+        if name not in names:
+            _check_other(text, origin)
+            others.append(text.strip())
+            continue
+        wish = _wish(text, name, origin, environment)
+        if wish is not None:
+            wishes.append(wish)
+    return Parsed(wishes=tuple(wishes), others=tuple(others))
+
+
+def parse_file(
+    content: str, family: Iterable[str], *, origin: str, environment: Mapping[str, str] | None = None
+) -> Parsed:
+    """Read the lines of a requirements or constraints file as pip does (comments, continuations, options)."""
+    names = frozenset(family)
+    wishes: list[Wish] = []
+    others: list[str] = []
+    hints: list[str] = []
+    includes: list[str] = []
+    constraint_files: list[str] = []
+    for number, line in _logical_lines(content):
+        if line.startswith("-"):
+            match = _OPTION.fullmatch(line)
+            option, value = (match[1], match[2].strip()) if match else (line, "")
+            if option in {"-r", "--requirement"}:
+                includes.append(value)
+            elif option in {"-c", "--constraint"}:
+                constraint_files.append(value)
+            else:
+                hints.append(line)
+            continue
+        # Options of one requirement (--hash=...) belong to the file, not to the wish.
+        requirement = re.split(r"\s+--[a-z-]+[= ]", line)[0]
+        found = parse([requirement], names, origin=f"{origin}:{number}", environment=environment)
+        wishes.extend(found.wishes)
+        others.extend(line if found.others else "" for _ in found.others)
+    return Parsed(
+        wishes=tuple(wishes),
+        others=tuple(others),
+        hints=tuple(hints),
+        includes=tuple(includes),
+        constraint_files=tuple(constraint_files),
+    )
+
+
+def admits(specifier: str, version: str, *, pre: bool = False) -> bool:
+    """Tell whether a version, without its local part, satisfies a specifier."""
+    if not specifier:
+        return True
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(specifier).contains(version, prereleases=pre or None)
+
+
+def _project_name(text: str, origin: str) -> str:
+    match = _SIMPLE.match(text)
+    if match is None:
+        raise RequirementError(
+            f"{text.strip()!r} isn't a requirement ({origin})",
+            why="a requirement begins with the name of a package",
+            todo=['write it as pip takes it: torch, "torch==2.12.*", "torchvision>=0.27", -r requirements.txt'],
+        )
+    return normal(match[1])
+
+
+def _wish(text: str, name: str, origin: str, environment: Mapping[str, str] | None) -> Wish | None:
+    plain = text.strip()
+    if normal(plain) == name:
+        return Wish(name=name, text=plain, origin=origin)
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        requirement = Requirement(plain)
+    except InvalidRequirement as error:
+        raise RequirementError(
+            f"{plain!r} isn't a requirement ({origin})",
+            why=str(error).splitlines()[0],
+            todo=[f'write it as pip takes it, for example "{name}==2.12.*" or "{name}>=2.11,<2.15"'],
+        ) from None
+    if requirement.url:
+        raise RequirementError(
+            f"{plain!r} names a file or address ({origin})",
+            why="torchinstall chooses the wheel of the torch family itself; a fixed address leaves nothing to choose",
+            todo=[f"ask for a version: {name}==X.Y.Z", "or install that file with uv or pip directly"],
+        )
+    if requirement.marker is not None and environment is not None:
+        from packaging.markers import UndefinedEnvironmentName
+
+        try:
+            if not requirement.marker.evaluate(dict(environment)):
+                return None
+        except UndefinedEnvironmentName:
+            pass
+    specifier = str(requirement.specifier)
+    variant = None
+    if match := _LOCAL.search(specifier):
+        variant = match[2]
+        specifier = specifier.replace(f"+{variant}", "")
+    return Wish(
+        name=name,
+        specifier=specifier,
+        variant=variant,
+        extras=tuple(sorted(requirement.extras)),
+        text=plain,
+        origin=origin,
+    )
+
+
+def _check_other(text: str, origin: str) -> None:
+    plain = text.strip()
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", plain):
+        return
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        Requirement(re.split(r"\s+--[a-z-]+[= ]", plain)[0])
+    except InvalidRequirement as error:
+        raise RequirementError(
+            f"{plain!r} isn't a requirement ({origin})",
+            why=str(error).splitlines()[0],
+            todo=["write it as pip takes it, for example transformers or 'transformers>=4.40'"],
+        ) from None
+
+
+def _logical_lines(content: str) -> list[tuple[int, str]]:
+    lines: list[tuple[int, str]] = []
+    pending, start = "", 0
+    for number, raw in enumerate(content.splitlines(), 1):
+        line = re.sub(r"(^|\s)#.*$", "", raw).rstrip()
+        start = start or number
+        if line.endswith("\\"):
+            pending += line[:-1] + " "
+            continue
+        whole = (pending + line).strip()
+        if whole:
+            lines.append((start, whole))
+        pending, start = "", 0
+    if pending.strip():
+        lines.append((start, pending.strip()))
+    return lines
