@@ -17,10 +17,11 @@ _NOISE = frozenset(_MAKERS | {"graphics", "gpu", "generation", "with", "design",
 _SERIES = frozenset({"rtx", "gtx", "gts", "gt", "rx", "arc", "instinct"})
 # Board forms and memory, which don't change the chip's code.
 _FORM = re.compile(r"\d+gb|pcie|sxm\d?|oem|hbm\d?e?|gddr\d\w?")
+# Words that name the maker for sure.
 _VENDOR_WORDS = {
-    "nvidia": ("nvidia", "geforce", "tesla", "quadro", "jetson", "rtx", "gtx"),
-    "amd": ("amd", "ati", "radeon", "instinct", "ryzen", "rx"),
-    "intel": ("intel", "arc"),
+    "nvidia": ("nvidia", "geforce", "tesla", "quadro", "jetson"),
+    "amd": ("amd", "ati", "radeon", "instinct", "ryzen"),
+    "intel": ("intel",),
 }
 _WORD = re.compile(r"[a-z0-9+]+")
 _PREFIXED = re.compile(r"(rtx|gtx|gts|gt|rx|arc)(\d\w*)")
@@ -48,9 +49,9 @@ def words(text: str) -> list[str]:
 def find_by_name(text: str, cards: Iterable[Card]) -> tuple[Card, ...]:
     """Return the cards that ``text`` can mean, one a distinct name, the closest names first.
 
-    The very name wins over the name without its product line, and both win
-    over names that contain all words of the text; so "GTX 1080" is that card
-    and not the Ti, and "GTX 1080 Ti" is never a GTX 1080.
+    The very name, with or without its product line, wins over names that contain
+    all words of the text; so "GTX 1080" is that card and not the Ti, and
+    "GTX 1080 Ti" is never a GTX 1080.
     """
     asked = words(text)
     vendors = {vendor for vendor, known in _VENDOR_WORDS.items() if any(word in known for word in asked)}
@@ -68,9 +69,9 @@ def find_by_name(text: str, cards: Iterable[Card]) -> tuple[Card, ...]:
 def _match(wanted: frozenset[str], entries: Sequence[tuple[frozenset[str], Card]]) -> list[tuple[frozenset[str], Card]]:
     if not wanted:
         return []
-    exact = [entry for entry in entries if entry[0] == wanted]
-    if not exact and not wanted & _SERIES:
-        exact = [entry for entry in entries if entry[0] - _SERIES == wanted]
+    # Who names no product line means any: "780M" is a GeForce GTX and a Radeon.
+    left_out = frozenset() if wanted & _SERIES else _SERIES
+    exact = [entry for entry in entries if entry[0] - left_out == wanted]
     if exact:
         return exact
     partial = [entry for entry in entries if wanted <= entry[0]]

@@ -14,18 +14,15 @@ def parse_releases(document: object, file: str) -> tuple[Release, ...]:
     Raises ``CatalogError``, naming file and row, for a row that is broken,
     that stands there twice, or that has no wheel tags to inherit.
     """
-    releases = tuple(_release(row) for row in top(document, file).rows("releases", ("torch",)))
+    releases = []
     seen: set[str] = set()
-    for release in releases:
+    for row in top(document, file).rows("releases", ("torch",)):
+        release = _release(row)
         if release.torch in seen:
-            raise_duplicate(top(document, file), f"torch {release.torch}")
+            row.fail(f"torch {release.torch} stands there twice")
         seen.add(release.torch)
-    return releases
-
-
-def raise_duplicate(row: RowReader, what: str) -> None:
-    """Raise the error for a row that stands in its table twice."""
-    row.fail(f"{what} stands there twice")
+        releases.append(release)
+    return tuple(releases)
 
 
 def _release(row: RowReader) -> Release:
@@ -55,7 +52,7 @@ def _builds(release: RowReader, torch: str) -> tuple[Build, ...]:
     for row in rows:
         build = _build(row, torch, defaults)
         if (build.variant, build.platform) in seen:
-            raise_duplicate(row, f"{build.variant} on {build.platform}")
+            row.fail(f"{build.variant} on {build.platform} stands there twice")
         seen.add((build.variant, build.platform))
         builds.append(build)
     return tuple(builds)
@@ -115,7 +112,7 @@ def _companions(release: RowReader, torch: str) -> tuple[Companion, ...]:
             for platform in companion.platforms:
                 key = (companion.name, companion.version, variant, platform)
                 if key in seen:
-                    raise_duplicate(row, " ".join(key))
+                    row.fail(f"{' '.join(key)} stands there twice")
                 seen.add(key)
         companions.append(companion)
     return tuple(companions)

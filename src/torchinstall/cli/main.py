@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from torchinstall import __version__
-from torchinstall.errors import EXIT_BUG, EXIT_INTERRUPTED, TorchInstallError
 from torchinstall.cli.parser import help_text, parse, wants_version
+from torchinstall.errors import EXIT_BUG, EXIT_INTERRUPTED, TorchInstallError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

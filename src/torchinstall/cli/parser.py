@@ -63,7 +63,10 @@ def help_text() -> str:
     """Return the overview of all commands."""
     width = max(map(len, COMMANDS)) + 2
     lines = ["usage: torchinstall [COMMAND] [REQ ...] [options]", ""]
-    lines += ["Sees the machine, picks the one right PyTorch build, installs it with uv, proves it by a real kernel.", ""]
+    lines += [
+        "Sees the machine, picks the one right PyTorch build, installs it with uv, proves it by a real kernel.",
+        "",
+    ]
     lines += ["commands:", *(f"  {name:<{width}}{text}" for name, text in COMMANDS.items()), ""]
     lines += ["  torchinstall COMMAND --help   shows the options of a command", "", _EXAMPLES]
     return "\n".join(lines)
@@ -120,19 +123,25 @@ def _request(parser: Parser) -> None:
     group.add_argument("--pre", action="store_true", help="allow pre-releases")
     group.add_argument("--allow-older", action="store_true", help="take an older torch if an index can't be reached")
     group.add_argument("--offline", action="store_true", help="use no network; folders of wheels are read")
-    group.add_argument("--index-base", help=argparse.SUPPRESS)
+    group.add_argument(
+        "--mirror", metavar="URL", help="mirror of the PyTorch index; {variant} stands for cu126 and so on"
+    )
 
 
 def _target(parser: Parser, command: str) -> None:
     group = parser.add_argument_group("target environment")
     group.add_argument("--python", metavar="PATH_OR_VERSION", help="interpreter of the environment, or a version")
-    group.add_argument("--venv", metavar="DIR", help="this environment" + ("; made if missing" if command == "install" else ""))
+    group.add_argument(
+        "--venv", metavar="DIR", help="this environment" + ("; made if missing" if command == "install" else "")
+    )
     group.add_argument("--system", action="store_true", help="the system's Python, on purpose")
 
 
 def _machine(parser: Parser, command: str) -> None:
     group = parser.add_argument_group("target machine, where it isn't this one")
-    group.add_argument("--gpu", action="append", default=[], metavar="SPEC", help='"RTX 4090", cc:8.9, gfx1100, 910B3, none')
+    group.add_argument(
+        "--gpu", action="append", default=[], metavar="SPEC", help='"RTX 4090", cc:8.9, gfx1100, 910B3, none'
+    )
     group.add_argument("--driver", action="append", default=[], metavar="VERSION", help="580.95.05, or cann=8.2")
     group.add_argument("--os", metavar="NAME", help="linux, windows, macos-14")
     group.add_argument("--arch", metavar="NAME", help="x86_64, aarch64")
@@ -148,7 +157,9 @@ def _install(parser: Parser) -> None:
     group.add_argument("--yes", "-y", action="store_true", help="answer the risky questions with yes")
     group.add_argument("--keep", action="store_true", help="keep the new build though its verification fails")
     group.add_argument("--no-verify", action="store_true", help="don't prove the result")
-    group.add_argument("--yes-replace-vendor-build", action="store_true", help="replace a torch that isn't PyTorch's own wheel")
+    group.add_argument(
+        "--yes-replace-vendor-build", action="store_true", help="replace a torch that isn't PyTorch's own wheel"
+    )
     group.add_argument("--installer", choices=["uv"], default="uv", help="what installs")
 
 
@@ -163,7 +174,7 @@ def _output(parser: Parser) -> None:
 def _from_environment(
     parser: Parser, arguments: argparse.Namespace, rest: Sequence[str], environ: Mapping[str, str]
 ) -> None:
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of its actions
+    for action in parser._actions:
         names = [name for name in action.option_strings if name.startswith("--")]
         if not names or action.dest in {"help", "version"}:
             continue

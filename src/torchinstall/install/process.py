@@ -48,11 +48,13 @@ def run(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, show: bool) -
     if show and sys.stderr.isatty() and os.name == "posix":
         return _run_in_terminal(argv, env=env, cwd=cwd)
     stream = None if show and sys.stderr.isatty() else subprocess.PIPE
-    with subprocess.Popen(
-        argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream and subprocess.STDOUT
-    ) as process:
-        with ending(process):
-            output, _ = process.communicate()
+    with (
+        subprocess.Popen(
+            argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream and subprocess.STDOUT
+        ) as process,
+        ending(process),
+    ):
+        output, _ = process.communicate()
     return Run(returncode=process.returncode, output=_clean(output or b""))
 
 

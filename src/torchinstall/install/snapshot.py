@@ -191,7 +191,7 @@ def _save_tree(source: Path, target: Path) -> None:
                 continue
             place = target / entry.name
             if entry.is_symlink():
-                place.symlink_to(os.readlink(entry.path))
+                place.symlink_to(Path(entry.path).readlink())
             elif entry.is_dir():
                 _save_tree(Path(entry.path), place)
             elif entry.is_file():

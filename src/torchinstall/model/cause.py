@@ -6,17 +6,17 @@ from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 
 class Cause(Value):
     """One text that torch, a driver or a loader prints, and its meaning.
 
-    ``pattern`` is a regular expression, searched without regard to case; where it has named groups, ``text``
-    and ``todo`` may use them (``{name}``), beside ``{torch} {variant} {device} {step} {found_cuda}``.
-    ``outcome``: failed (another wheel could cure it) or unproven (the cause is outside the wheel).
-    ``steps``: only for these steps of the check (``nms``); none for all.
+    ``pattern`` is a regular expression, searched without regard to case. ``text`` and ``todo`` may use its
+    named groups, and ``{torch} {variant} {device} {step} {found_cuda}``. ``outcome``: failed (another wheel
+    could cure it) or unproven (the cause is outside the wheel). ``steps``: only for these steps of the check
+    (``nms``); none for all.
     """
 
     id: str
@@ -31,12 +31,15 @@ class Cause(Value):
     checked: str = ""
 
 
-def causes_from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Cause, ...]:
-    """Return the rows of ``verify_causes.json`` as values, in their order: the first that matches counts.
+def causes_from_document(document: Mapping[str, Any]) -> tuple[Cause, ...]:
+    """Return the rows of ``verify_causes.json`` in their order: the first that matches counts.
 
-    Raises ``TypeError`` for a row with a field that is unknown or missing.
+    The names of sources are replaced by what they stand for. Raises ``KeyError`` or ``TypeError`` where the
+    document isn't of the form that its schema describes.
     """
-    lists = ("todo", "steps")
-    return tuple(
-        Cause(**{name: tuple(item) if name in lists else item for name, item in row.items()}) for row in rows
-    )
+    sources = document["sources"]
+    causes = []
+    for row in document["rows"]:
+        lists = {name: tuple(row.get(name, ())) for name in ("todo", "steps")}
+        causes.append(Cause(**{**row, **lists, "source": sources[row["source"]]}))
+    return tuple(causes)

@@ -6,7 +6,7 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from torchinstall.errors import TorchInstallError
@@ -139,3 +139,16 @@ def _pin(pin: Pin) -> dict[str, Any]:
 
 def _some(value: Any) -> dict[str, Any]:
     return {name: item for name, item in value.__dict__.items() if item not in (None, "", ())}
+
+
+def installed_to_json(
+    plan: Plan, verdict: Verdict | None, changes: Iterable[str], *, changed: bool, restored: bool
+) -> dict[str, Any]:
+    """Return what an install came to: the plan, the changes, the verdict."""
+    return {
+        **plan_to_json(plan),
+        "changes": list(changes),
+        "changed": changed,
+        "restored": restored,
+        "verdict": verdict_to_json(verdict) if verdict is not None else None,
+    }

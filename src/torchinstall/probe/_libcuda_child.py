@@ -5,27 +5,35 @@ costs nothing; ``devices`` starts the driver (cuInit), but makes no context. Fac
 between two cookies after every step. https://docs.nvidia.com/cuda/cuda-driver-api/
 """
 
+# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
+from __future__ import annotations
+
 import ctypes
 import json
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76
 """CUdevice_attribute."""
 
 
-def load(candidates):
+def load(candidates: Sequence[str]) -> tuple[Any, str, str]:
     """Return the library, or None and the loader's complaints."""
     complaints = []
     for candidate in candidates:
         try:
             return ctypes.CDLL(candidate), candidate, ""
-        except OSError as error:
+        except OSError as error:  # noqa: PERF203 - a few candidates, each may fail
             complaints.append(str(error))
     return None, "", "; ".join(complaints)
 
 
-def mapped():
+def mapped() -> str | None:
     """Return the file that the loader took: a compatibility library is known by its folder."""
     try:
         with open("/proc/self/maps") as lines:
@@ -34,23 +42,23 @@ def mapped():
         return None
 
 
-def attribute(library, number, device):
+def attribute(library: Any, number: int, device: ctypes.c_int) -> int | None:
     """Return one attribute of a device; None where it fails."""
     value = ctypes.c_int()
     done = library.cuDeviceGetAttribute(ctypes.byref(value), ctypes.c_int(number), device)
     return value.value if done == 0 else None
 
 
-def describe(library, device):
+def describe(library: Any, device: ctypes.c_int) -> dict[str, Any]:
     """Return the facts of one device."""
-    facts = {}
+    facts: dict[str, Any] = {}
     name = ctypes.create_string_buffer(96)
     if library.cuDeviceGetName(name, ctypes.c_int(96), device) == 0:
         facts["name"] = name.value.decode("utf-8", "replace")
     major = attribute(library, COMPUTE_CAPABILITY_MAJOR, device)
     minor = attribute(library, COMPUTE_CAPABILITY_MINOR, device)
     if major is not None and minor is not None:
-        facts["compute_capability"] = "%d.%d" % (major, minor)
+        facts["compute_capability"] = f"{major}.{minor}"
     bus_id = ctypes.create_string_buffer(32)
     if hasattr(library, "cuDeviceGetPCIBusId") and library.cuDeviceGetPCIBusId(bus_id, ctypes.c_int(32), device) == 0:
         facts["bus_id"] = bus_id.value.decode("ascii", "replace")
@@ -60,9 +68,9 @@ def describe(library, device):
     return facts
 
 
-def ask(how, candidates, emit):
+def ask(how: str, candidates: Sequence[str], emit: Callable[[dict[str, Any]], None]) -> None:
     """Fill in the facts, telling them after each step."""
-    facts = {"loaded": False, "gpus": []}
+    facts: dict[str, Any] = {"loaded": False, "gpus": []}
     library, path, complaint = load(candidates)
     if library is None:
         facts["error"] = complaint
@@ -88,13 +96,13 @@ def ask(how, candidates, emit):
     emit(facts)
 
 
-def main(cookie, how, *candidates):
+def main(cookie: str, how: str, *candidates: str) -> None:
     """Print the facts on the true standard output; what the library prints goes to standard error."""
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
-    def emit(facts):
-        output.write("\n%s%s%s\n" % (cookie, json.dumps(facts), cookie))
+    def emit(facts: dict[str, Any]) -> None:
+        output.write(f"\n{cookie}{json.dumps(facts)}{cookie}\n")
         output.flush()
 
     ask(how, candidates, emit)

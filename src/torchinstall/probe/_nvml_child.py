@@ -5,10 +5,17 @@ printed as JSON between two cookies, so that a hang or a crash later loses only 
 Constants and structures: NVIDIA's NVML API reference, https://docs.nvidia.com/deploy/nvml-api/.
 """
 
+from __future__ import annotations
+
 import ctypes
 import json
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 class PciInfo(ctypes.Structure):
@@ -31,47 +38,50 @@ class Memory(ctypes.Structure):
     _fields_ = (("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong))
 
 
-def load(candidates):
+def load(candidates: Sequence[str]) -> tuple[Any, str, str]:
     """Return the library, or None and the loader's complaints."""
     complaints = []
     for candidate in candidates:
         try:
             return ctypes.CDLL(candidate), candidate, ""
-        except OSError as error:
+        except OSError as error:  # noqa: PERF203 - a few candidates, each may fail
             complaints.append(str(error))
     return None, "", "; ".join(complaints)
 
 
-def call(library, names, *arguments):
+def call(library: Any, names: Sequence[str], *arguments: Any) -> int | None:
     """Call the first function of these names that the library has; None where it has none of them."""
     for name in names:
         function = getattr(library, name, None)
         if function is not None:
-            return function(*arguments)
+            return int(function(*arguments))
     return None
 
 
-def text(library, names, *before):
+def text(library: Any, names: Sequence[str], *before: Any) -> str | None:
     """Return what a function writes into a buffer; None where it fails."""
     buffer = ctypes.create_string_buffer(96)
     done = call(library, names, *before, buffer, ctypes.c_uint(96))
     return buffer.value.decode("utf-8", "replace") if done == 0 else None
 
 
-def describe(library, handle):
+def describe(library: Any, handle: ctypes.c_void_p) -> dict[str, Any]:
     """Return the facts of one device."""
-    facts = {"name": text(library, ["nvmlDeviceGetName"], handle), "uuid": text(library, ["nvmlDeviceGetUUID"], handle)}
+    facts: dict[str, Any] = {
+        "name": text(library, ["nvmlDeviceGetName"], handle),
+        "uuid": text(library, ["nvmlDeviceGetUUID"], handle),
+    }
     major, minor = ctypes.c_int(), ctypes.c_int()
     names = ["nvmlDeviceGetCudaComputeCapability"]
     if call(library, names, handle, ctypes.byref(major), ctypes.byref(minor)) == 0:
-        facts["compute_capability"] = "%d.%d" % (major.value, minor.value)
+        facts["compute_capability"] = f"{major.value}.{minor.value}"
     pci = PciInfo()
     newest = call(library, ["nvmlDeviceGetPciInfo_v3"], handle, ctypes.byref(pci))
     if newest == 0 or call(library, ["nvmlDeviceGetPciInfo_v2"], handle, ctypes.byref(pci)) == 0:
         # Version 2 has reserved fields in place of the longer address.
         facts["bus_id"] = (pci.bus_id if newest == 0 and pci.bus_id else pci.bus_id_legacy).decode("ascii", "replace")
         if pci.pci_device_id:
-            facts["pci_id"] = "%04x:%04x" % (pci.pci_device_id & 0xFFFF, pci.pci_device_id >> 16)
+            facts["pci_id"] = f"{pci.pci_device_id & 0xFFFF:04x}:{pci.pci_device_id >> 16:04x}"
     memory = Memory()
     if call(library, ["nvmlDeviceGetMemoryInfo"], handle, ctypes.byref(memory)) == 0 and memory.total:
         facts["memory_mib"] = memory.total >> 20
@@ -81,9 +91,9 @@ def describe(library, handle):
     return facts
 
 
-def ask(candidates, emit):
+def ask(candidates: Sequence[str], emit: Callable[[dict[str, Any]], None]) -> None:
     """Fill in the facts, telling them after each step."""
-    facts = {"loaded": False, "gpus": []}
+    facts: dict[str, Any] = {"loaded": False, "gpus": []}
     library, path, complaint = load(candidates)
     if library is None:
         facts["error"] = complaint
@@ -120,13 +130,13 @@ def ask(candidates, emit):
         emit(facts)
 
 
-def main(cookie, *candidates):
+def main(cookie: str, *candidates: str) -> None:
     """Print the facts on the true standard output; what the library prints goes to standard error."""
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
-    def emit(facts):
-        output.write("\n%s%s%s\n" % (cookie, json.dumps(facts), cookie))
+    def emit(facts: dict[str, Any]) -> None:
+        output.write(f"\n{cookie}{json.dumps(facts)}{cookie}\n")
         output.flush()
 
     ask(candidates, emit)

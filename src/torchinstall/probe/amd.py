@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.model.machine import LINUX
 from torchinstall.probe.facts import Facts, GpuFacts, VendorFacts
 from torchinstall.probe.pci import AMD, PciDevice, add_card, add_device
 
@@ -29,7 +30,7 @@ def amd_facts(system: System, devices: tuple[PciDevice, ...], cards: CardLookup)
     for device in devices:
         if device.vendor != AMD:
             continue
-        gpu = next((gpu for gpu in gpus if gpu.get("bus_id") == device.bus_id), None)
+        gpu = next((gpu for gpu in gpus if device.bus_id and gpu.get("bus_id") == device.bus_id), None)
         if gpu is None:
             gpu = GpuFacts("amd")
             gpus.append(gpu)
@@ -38,7 +39,7 @@ def amd_facts(system: System, devices: tuple[PciDevice, ...], cards: CardLookup)
     for gpu in gpus:
         add_card(gpu, cards)
     gpus.sort(key=lambda gpu: gpu.get("bus_id") or "~")
-    return VendorFacts(gpus, _driver(system) if gpus else None)
+    return VendorFacts(gpus, _driver(system) if gpus and system.os_name == LINUX else None)
 
 
 def kfd_gpus(system: System) -> list[GpuFacts]:
@@ -58,7 +59,9 @@ def kfd_gpus(system: System) -> list[GpuFacts]:
             if (domain, location >> 3) in places:
                 continue
             places.add((domain, location >> 3))
-            gpu.put("bus_id", f"{domain:04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}", "kfd")
+            gpu.put(
+                "bus_id", f"{domain:04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}", "kfd"
+            )
         if device := properties.get("device_id"):
             gpu.put("pci_id", f"{AMD}:{device:04x}", "kfd")
         gpu.put("gfx", gfx_target(properties.get("gfx_target_version", 0)), "kfd")

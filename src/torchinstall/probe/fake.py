@@ -4,6 +4,7 @@ Files are read under the folder (its ``proc``, ``sys``, ``dev``, ``etc``, ``usr`
 its ``bin`` alone and native libraries from its ``lib``; ``system.json`` says what isn't a file.
 """
 
+# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
 from __future__ import annotations
 
 import os
@@ -43,7 +44,7 @@ class FakeSystem(System):
                 continue
             here = "/".join((self.root, *done, part))
             try:
-                target = os.readlink(here)  # noqa: PTH115 - see the module `process`
+                target = os.readlink(here)
             except (OSError, ValueError):
                 done.append(part)
                 continue
@@ -59,17 +60,21 @@ class FakeSystem(System):
     def which(self, name: str, extra: Sequence[str] = ()) -> str | None:  # noqa: ARG002 - one folder is all there is
         """Return the command from the folder's ``bin``."""
         path = self.locate(f"/bin/{name}")
-        if path is None or not os.path.isfile(path):  # noqa: PTH113
+        if path is None or not os.path.isfile(path):
             return None
         if not os.access(path, os.X_OK):
             self.note(f"bin/{name} of the fake machine is not executable")
             return None
         return path
 
+    def program(self, name: str, extra: Sequence[str] = ()) -> str | None:
+        """Return the program inside the folder; an absolute path is one of the fake machine's."""
+        return self.locate(name) if name.startswith("/") else self.which(name, extra)
+
     def libraries(self, name: str, folders: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the library of that name in the folder's ``lib``, if there is one."""
         path = self.locate(f"/lib/{name}")
-        return (path,) if path is not None and os.path.isfile(path) else ()  # noqa: PTH113
+        return (path,) if path is not None and os.path.isfile(path) else ()
 
     def child_environ(self) -> dict[str, str]:
         """Return the fake machine's own variables; its scripts find the shell's ordinary tools after its ``bin``."""

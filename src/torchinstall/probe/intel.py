@@ -1,9 +1,10 @@
-"""Intel graphics from PCI. Which of them PyTorch can compute on is the table's to say: a display adapter is listed too."""
+"""Intel graphics from PCI, display adapters included: which of them PyTorch can compute on is the table's to say."""
 
 from __future__ import annotations
 
 import re
 
+from torchinstall.model.machine import LINUX
 from torchinstall.probe.facts import Facts, GpuFacts, VendorFacts
 from torchinstall.probe.pci import ACCELERATOR, INTEL, NO_DRIVER, PciDevice, add_card, add_device
 
@@ -26,7 +27,7 @@ def intel_facts(system: System, devices: tuple[PciDevice, ...], cards: CardLooku
         add_device(gpu, device)
         add_card(gpu, cards)
         gpus.append(gpu)
-    return VendorFacts(gpus, _driver(system, gpus) if gpus else None)
+    return VendorFacts(gpus, _driver(system, gpus) if gpus and system.os_name == LINUX else None)
 
 
 def _driver(system: System, gpus: list[GpuFacts]) -> Facts:

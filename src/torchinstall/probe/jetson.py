@@ -1,4 +1,4 @@
-"""Tegra boards: L4T release and SoC, from the files that every JetPack has. Desktop driver numbers mean nothing here."""
+"""Tegra boards: L4T release and SoC, from the files of every JetPack. Desktop driver numbers mean nothing here."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from torchinstall.model.value import Value
 from torchinstall.probe.facts import Facts, GpuFacts, VendorFacts
 from torchinstall.probe.native import (
     NativeAnswer,
-    library_candidates,
     libcuda_question,
+    library_candidates,
     native_folders,
     nvml_question,
 )
@@ -83,7 +83,7 @@ def nvidia_facts(
     seen = seen.replace(nvml=nvml, libcuda=libcuda, smi=smi)
     gpus = _merge(seen, cards)
     evidence = Evidence(
-        bound=tuple(device.driver for device in seen.devices),
+        bound=tuple(device.driver or "" for device in seen.devices),
         module=bool(seen.module or seen.proc_version),
         module_file=module_file(system, system.kernel_release) is not None,
         nodes=seen.nodes,
@@ -129,23 +129,29 @@ def _usual_folders(system: System) -> tuple[str, ...]:
 def _merge(seen: _Seen, cards: CardLookup) -> list[GpuFacts]:
     gpus: list[GpuFacts] = []
     tool = "nvml" if seen.nvml.gpus else "nvidia-smi"
-    for device in seen.nvml.gpus or (seen.smi.gpus if seen.smi else ()):
+    for answer in seen.nvml.gpus or (seen.smi.gpus if seen.smi else ()):
         gpu = GpuFacts("nvidia")
-        _add_answer(gpu, device, tool)
+        _add_answer(gpu, answer, tool)
         gpus.append(gpu)
-    for device in seen.libcuda.gpus:
-        _add_answer(_of(gpus, device.bus_id, create=not (seen.nvml.gpus or seen.smi)), device, "libcuda")
+    for answer in seen.libcuda.gpus:
+        _add_answer(_of(gpus, answer.bus_id, create=not (seen.nvml.gpus or seen.smi)), answer, "libcuda")
     for listed in seen.proc_gpus:
         gpu = _of(gpus, listed.bus_id)
         gpu.put("name", listed.name, "procfs")
         gpu.put("uuid", listed.uuid, "procfs")
         gpu.put("bus_id", listed.bus_id, "procfs")
     for device in seen.devices:
-        add_device(_of(gpus, device.bus_id), device)
+        if device.bus_id is not None:
+            add_device(_of(gpus, device.bus_id), device)
+        elif not seen.nvml.gpus:
+            # The registry of Windows keeps cards that are gone, and tells no address to match them by.
+            gpu = GpuFacts("nvidia")
+            add_device(gpu, device)
+            gpus.append(gpu)
     for gpu in gpus:
         add_card(gpu, cards)
     # By bus address, as CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them and NVML does; unknown addresses last.
-    return sorted(gpus, key=lambda gpu: gpu.get("bus_id") or "~")
+    return sorted(gpus, key=lambda gpu: str(gpu.get("bus_id") or "~"))
 
 
 def _of(gpus: list[GpuFacts], bus_id: str | None, *, create: bool = True) -> GpuFacts:

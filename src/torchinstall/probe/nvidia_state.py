@@ -69,7 +69,11 @@ def _module_loaded(seen: Evidence) -> tuple[str, str, str]:
     nvml, nodes = seen.nvml, seen.nodes
     # The first use of NVML would have made the nodes: without an answer from it, what is missing stays missing.
     if nodes.seen and not nodes.usable:
-        return "no-device", "/dev", "the kernel module is loaded, but /dev has no NVIDIA device: no program can reach a card"
+        return (
+            "no-device",
+            "/dev",
+            "the kernel module is loaded, but /dev has no NVIDIA device: no program can reach a card",
+        )
     if nvml.ending:
         return "unknown", "nvml", ""  # the note on how it ended stands already
     if nvml.loaded and nvml.code != NVML_DRIVER_NOT_LOADED:
@@ -84,10 +88,17 @@ def _module_loaded(seen: Evidence) -> tuple[str, str, str]:
 def _under_windows(seen: Evidence) -> tuple[str | None, str, str]:
     where = "WSL2" if seen.wsl else "Windows"
     if seen.nvml.ending or (seen.nvml.loaded and seen.nvml.code is not None):
-        return "unknown", "nvml", f"the NVIDIA driver of {where} is there, but NVML didn't answer (code {seen.nvml.code})"
+        return (
+            "unknown",
+            "nvml",
+            f"the NVIDIA driver of {where} is there, but NVML didn't answer (code {seen.nvml.code})",
+        )
     if seen.smi is not None:
         return "unknown", "nvidia-smi", f"the NVIDIA driver of {where} is there, but nvidia-smi didn't list its cards"
     if seen.libraries:
-        return "unknown", "driver library", f"the NVIDIA driver of {where} is there, but neither NVML nor nvidia-smi could be asked"
+        return (
+            "unknown",
+            "driver library",
+            f"the NVIDIA driver of {where} is there, but neither NVML nor nvidia-smi could be asked",
+        )
     return ("missing", "pci", "") if seen.bound else (None, "", "")
-

@@ -15,7 +15,7 @@ _GLIBC_IN_LDD = re.compile(r"ldd \([^)\n]*(?:\([^)\n]*\))?[^)\n]*\) (\d+\.\d+)")
 _GLIBC_IN_LIBRARY = re.compile(rb"GNU C Library [^\n]{0,80}release version (\d+\.\d+)")
 _GLIBC_IN_NAME = re.compile(r"libc-(\d+\.\d+)\.so")
 _MUSL_LOADER = re.compile(r"ld-musl-\w+\.so\.(\d+)")
-_MUSL_IN_APK = re.compile(r"^P:musl\nV:(\d+\.\d+(?:\.\d+)?)|^V:(\d+\.\d+(?:\.\d+)?)[^\n]*\n(?:[^\n]+\n)*?P:musl$", re.MULTILINE)
+_MUSL_IN_APK = re.compile(r"^P:musl\nV:(\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 _MAC_VERSION = re.compile(r"<key>ProductVersion</key>\s*<string>([\d.]+)</string>")
 _ARCHES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64", "armv8l": "aarch64", "i386": "i686", "x86": "i686"}
 _LIBRARY_LIMIT = 8 * 1024 * 1024
@@ -37,8 +37,8 @@ def os_facts(system: System) -> Facts:
     elif system.os_name == MACOS:
         facts.put("version", macos_version(system), "SystemVersion.plist")
         facts.put("kernel", system.kernel_release, "uname")
-    elif system.os_name == WINDOWS:
-        facts.put("version", windows_version(), "system") if system.given is None else None
+    elif system.os_name == WINDOWS and system.given is None:
+        facts.put("version", windows_version(), "system")
     return facts
 
 
@@ -116,7 +116,7 @@ def musl(system: System) -> tuple[str | None, str]:
         return None, ""
     text = system.read_text("/lib/apk/db/installed", 4 * 1024 * 1024)
     if text and (match := _MUSL_IN_APK.search(text)):
-        return match[1] or match[2], "apk"
+        return match[1], "apk"
     return loader[1], loader[0]
 
 
@@ -131,7 +131,7 @@ def windows_version() -> str | None:
     """Return the version of the running Windows, such as 10.0.22631."""
     import sys
 
-    if sys.platform != "win32":
-        return None
-    version = sys.getwindowsversion()
-    return f"{version.major}.{version.minor}.{version.build}"
+    if sys.platform == "win32":
+        version = sys.getwindowsversion()
+        return f"{version.major}.{version.minor}.{version.build}"
+    return None

@@ -42,13 +42,16 @@ _BUS_ID = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-
 
 
 class PciDevice(Value):
-    """One device. ``vendor``, ``device`` and ``class_code`` are four hex digits; ``driver`` the bound kernel driver."""
+    """One device. ``vendor``, ``device`` and ``class_code`` are four hex digits; ``driver`` the bound kernel driver.
 
-    bus_id: str
+    ``bus_id`` is ``None`` where the source doesn't tell the address (the registry of Windows).
+    """
+
+    bus_id: str | None = None
     vendor: str
     device: str
     class_code: str
-    driver: str = NO_DRIVER
+    driver: str | None = NO_DRIVER
     boot_vga: bool = False
 
     @property

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from torchinstall.probe.process import Result
     from torchinstall.probe.system import System
 
-_FIELDS = ("index", "name", "uuid", "pci.bus_id", "pci.device_id", "driver_version", "compute_cap", "memory.total", "mig.mode.current")
+_FIELDS: tuple[str, ...] = (
+    "index",
+    "name",
+    "uuid",
+    "pci.bus_id",
+    "pci.device_id",
+    "driver_version",
+    "compute_cap",
+    "memory.total",
+    "mig.mode.current",
+)
 _OLD_FIELDS = tuple(field for field in _FIELDS if field != "compute_cap")
 """Releases up to 470 don't know compute_cap; it is the tool's age that counts, not the driver's."""
 

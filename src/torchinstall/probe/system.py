@@ -4,6 +4,7 @@ A fake machine (see ``fake``) is the same object over a folder, so that every
 probe runs on it unchanged.
 """
 
+# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
 from __future__ import annotations
 
 import errno
@@ -119,12 +120,12 @@ class System:
     def exists(self, path: str) -> bool:
         """Tell whether there is anything at ``path``."""
         real = self.locate(path)
-        return real is not None and os.path.exists(real)  # noqa: PTH110 - see the module `process`
+        return real is not None and os.path.exists(real)
 
     def is_dir(self, path: str) -> bool:
         """Tell whether there is a folder at ``path``."""
         real = self.locate(path)
-        return real is not None and os.path.isdir(real)  # noqa: PTH112
+        return real is not None and os.path.isdir(real)
 
     def may_use(self, path: str) -> bool:
         """Tell whether this user may read and write the device node at ``path``."""
@@ -138,7 +139,7 @@ class System:
         if real is None:
             return None
         try:
-            return os.readlink(f"{real.rstrip('/')}/{name}")  # noqa: PTH115
+            return os.readlink(f"{real.rstrip('/')}/{name}")
         except (OSError, ValueError):
             return None
 
@@ -150,10 +151,10 @@ class System:
     # Commands and native libraries.
 
     def which(self, name: str, extra: Sequence[str] = ()) -> str | None:
-        """Return the absolute path of a command from PATH or the ``extra`` folders; never from the working directory."""
+        """Return the absolute path of a command in PATH or ``extra``; the working directory is never searched."""
         suffixes = (".exe",) if self.os_name == "windows" else ("",)
         for folder in (*self.environ.get("PATH", "").split(os.pathsep), *extra):
-            if not os.path.isabs(folder):  # noqa: PTH117
+            if not os.path.isabs(folder):
                 continue
             for suffix in suffixes:
                 path = f"{folder.rstrip('/')}/{name}{suffix}"
@@ -161,18 +162,19 @@ class System:
                     return path
         return None
 
+    def program(self, name: str, extra: Sequence[str] = ()) -> str | None:
+        """Return what to start for a command's name or absolute path."""
+        return name if os.path.isabs(name) else self.which(name, extra)
+
     def start(self, argv: Sequence[str], timeout: float = COMMAND_TIMEOUT) -> Child:
         """Start a command by its absolute path; within ``detect`` its time counts against the budget of all."""
         if self.deadline is not None:
             timeout = min(timeout, max(self.deadline - time.monotonic(), 0.0))
         return Child(argv, self.child_environ(), timeout)
 
-    def run(
-        self, argv: Sequence[str], timeout: float = COMMAND_TIMEOUT, extra: Sequence[str] = ()
-    ) -> Result | None:
+    def run(self, argv: Sequence[str], timeout: float = COMMAND_TIMEOUT, extra: Sequence[str] = ()) -> Result | None:
         """Run a command by name or absolute path and return its answer; ``None`` where there is no such command."""
-        name = argv[0]
-        path = name if os.path.isabs(name) else self.which(name, extra)  # noqa: PTH117
+        path = self.program(argv[0], extra)
         if path is None:
             return None
         return self.start([path, *argv[1:]], timeout).collect()
@@ -185,8 +187,8 @@ class System:
         if not sys.executable:
             self.note("native libraries were not asked: this Python doesn't know its own path")
             return None
-        folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
-        return self.start([sys.executable, "-I", "-S", os.path.join(folder, script), *arguments], timeout)  # noqa: PTH118
+        folder = os.path.dirname(os.path.abspath(__file__))
+        return self.start([sys.executable, "-I", "-S", os.path.join(folder, script), *arguments], timeout)
 
     def libraries(self, name: str, folders: Iterable[str]) -> tuple[str, ...]:
         """Return what to hand to the loader, in order: the bare name, then where it exists in ``folders``."""
@@ -216,12 +218,14 @@ class System:
 
 
 def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def real_system(environ: Mapping[str, str]) -> System:
     """Return the running machine with this environment."""
-    name = {"linux": "linux", "win32": "windows", "cygwin": "windows", "darwin": "macos"}.get(sys.platform, sys.platform)
+    name = {"linux": "linux", "win32": "windows", "cygwin": "windows", "darwin": "macos"}.get(
+        sys.platform, sys.platform
+    )
     if os.name == "posix":
         kernel = os.uname()
         return System(environ=environ, os_name=name, arch=kernel.machine, kernel_release=kernel.release)

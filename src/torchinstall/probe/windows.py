@@ -19,32 +19,28 @@ _HARDWARE = re.compile(r"PCI\\VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECAS
 
 def registry_adapters(system: System) -> tuple[PciDevice, ...]:
     """Return the display adapters that have a driver, in the registry's order."""
-    if sys.platform != "win32" or system.given is not None:
-        return ()
-    import winreg
+    devices: list[PciDevice] = []
+    if sys.platform == "win32":
+        import winreg
 
-    devices = []
-    try:
-        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _CLASS) as top:
-            for number in range(winreg.QueryInfoKey(top)[0]):
-                name = winreg.EnumKey(top, number)
-                try:
-                    with winreg.OpenKey(top, name) as key:
-                        device = _device(name, str(winreg.QueryValueEx(key, "MatchingDeviceId")[0]))
-                except OSError:
-                    continue  # "Properties", which is closed to users, and adapters that are no PCI devices
-                if device is not None:
-                    devices.append(device)
-    except OSError as error:
-        system.note(f"the display adapters could not be read from the registry: {error}")
+        try:
+            with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _CLASS) as top:
+                for number in range(winreg.QueryInfoKey(top)[0]):
+                    try:
+                        with winreg.OpenKey(top, winreg.EnumKey(top, number)) as key:
+                            device = adapter(str(winreg.QueryValueEx(key, "MatchingDeviceId")[0]))
+                    except OSError:
+                        continue  # "Properties", which is closed to users, and adapters that are no PCI devices
+                    if device is not None:
+                        devices.append(device)
+        except OSError as error:
+            system.note(f"the display adapters could not be read from the registry: {error}")
     return tuple(devices)
 
 
-def _device(name: str, hardware: str) -> PciDevice | None:
+def adapter(hardware: str) -> PciDevice | None:
+    """Return the device that a hardware id names by its VEN and DEV parts; ``None`` for no PCI device."""
     match = _HARDWARE.search(hardware)
     if match is None:
         return None
-    # The key has no bus address; its number stands in, so that two equal cards stay two.
-    return PciDevice(
-        bus_id=f"adapter {name}", vendor=match[1].lower(), device=match[2].lower(), class_code=DISPLAY, driver="windows"
-    )
+    return PciDevice(vendor=match[1].lower(), device=match[2].lower(), class_code=DISPLAY, driver=None)

@@ -157,9 +157,9 @@ def _compute_targets(
         else:
             usable.append((number, gpu))
     for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
-        value = machine.environment.get(variable)
-        if value is not None and value.strip() in {"", "-1"} and gpus:
-            warnings.append(reason("mask-empty", variable=variable, value=value))
+        mask = machine.environment.get(variable, "unset")
+        if mask.strip() in {"", "-1"} and gpus:
+            warnings.append(reason("mask-empty", variable=variable, value=mask))
     by_vendor: dict[str, list[bool]] = {}
     for _, gpu in usable:
         by_vendor.setdefault(gpu.vendor, []).append(bool(gpu.integrated))

@@ -9,7 +9,7 @@ from torchinstall.model.value import Value
 from torchinstall.resolve.candidates import Candidate, candidates
 from torchinstall.resolve.cards import Selection, select, wanted_variant
 from torchinstall.resolve.fallback import Supply, supply
-from torchinstall.resolve.joint import Solution, companion_names, lacking
+from torchinstall.resolve.joint import TORCH, Solution, companion_names, lacking
 from torchinstall.resolve.sources import IDEAL, Sources
 from torchinstall.resolve.target import Target, target_of, unfit
 
@@ -84,6 +84,9 @@ def _why_nothing(
 ) -> Reason:
     if fitting and companions:
         missing = lacking(fitting, companions, request, catalog, sources, IDEAL)
+        fixed = [w.text for w in request.wishes if w.specifier and w.name in (*missing, TORCH)]
+        if missing and any(w.specifier for w in request.wishes if w.name in missing):
+            return reason("conflict", wishes=", ".join(fixed))
         if missing:
             return reason("companion-none", name=" and ".join(missing))
     if fitting:

@@ -63,7 +63,7 @@ def declared(machine: Machine, said: Declaration, catalog: Catalog) -> Machine:
             raise UsageError(f"--glibc {said.glibc} isn't a version", todo=["write it as 2.28"])
         machine = machine.replace(os=machine.os.replace(glibc=said.glibc, musl=None))
     if said.python is not None:
-        machine = machine.replace(python=_python(said.python))
+        machine = machine.replace(python=python_version(said.python))
     if said.gpus:
         machine = _with_gpus(machine, said.gpus, catalog)
     for text in said.drivers:
@@ -221,7 +221,8 @@ def _with_os(machine: Machine, said: Declaration) -> Machine:
     return machine
 
 
-def _python(text: str) -> Python:
+def python_version(text: str) -> Python:
+    """Return a target Python of which only the version is known (``3.12``, ``3.13t``, ``cp312``)."""
     match = re.fullmatch(r"(?:python|cpython|cp)?@?(\d+\.\d+(?:\.\d+)?)(t|\+freethreaded)?", text.strip().lower())
     if match is None:
         raise UsageError(

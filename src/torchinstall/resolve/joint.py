@@ -110,7 +110,13 @@ class Provider(AbstractProvider):  # type: ignore[type-arg]
         """Return what a wheel brings along: torch brings the companions that were asked for."""
         if candidate.name != TORCH:
             return []
-        return [Demand(name=name, build=candidate.build) for name in self._companions]
+        bound = [Demand(name=name, build=candidate.build) for name in self._companions]
+        # What the user says of a companion comes with torch too: on its own it would have nothing to match.
+        return bound + [
+            Demand(name=wish.name, wish=wish, build=candidate.build)
+            for wish in (*self._request.wishes, *self._request.constraints)
+            if wish.name in self._companions and wish.specifier
+        ]
 
     def _torch(self) -> Iterator[Choice]:
         for build in self._builds:
@@ -141,10 +147,9 @@ def solve(
     demands = [
         Demand(name=wish.name, wish=wish)
         for wish in (*request.wishes, *request.constraints)
-        if wish.name == TORCH or wish.name in companions
+        if wish.name == TORCH
     ]
-    if not any(demand.name == TORCH for demand in demands):
-        demands.append(Demand(name=TORCH))
+    demands = demands or [Demand(name=TORCH)]
     resolver: Resolver[Demand, Choice, str] = Resolver(provider, BaseReporter())
     try:
         # A conflict is found after at most one round a build and companion.
@@ -172,6 +177,6 @@ def lacking(
 
 
 def companion_names(request: Request, family: Iterable[str]) -> tuple[str, ...]:
-    """Return the companions that were asked for, in a stable order."""
+    """Return the companions that were asked for, in the order of the family."""
     wanted = {wish.name for wish in request.wishes}
     return tuple(name for name in family if name in wanted and name != TORCH)

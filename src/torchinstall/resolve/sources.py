@@ -17,7 +17,7 @@ from torchinstall.model.sighting import (
 from torchinstall.model.value import Value
 from torchinstall.model.variant import MPS
 from torchinstall.model.version import at_least
-from torchinstall.resolve.target import Target, platform_floor
+from torchinstall.resolve.target import Target, platform_floor, wheel_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,9 +68,10 @@ class Sources:
     def companion(self, row: Companion, build: Build, mode: str) -> Place | None:
         """Return where a companion of this build can be had; unverified rows only where they were seen."""
         place = self._place(row.name, row.version, build, mode)
-        if place is not None and not place.live and row.status not in CHOSEN_OFFLINE:
-            return None
-        return place
+        if place is None or place.live:
+            return place
+        known = row.status in CHOSEN_OFFLINE and wheel_for(row.wheels, self._target) is not None
+        return place if known else None
 
     def unreachable(self, build: Build) -> Listing | None:
         """Return the listing that says that the build's own index couldn't be looked at."""

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from torchinstall.model.machine import Machine
+
 _SIMPLE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*")
 _OPTION = re.compile(r"(-[a-zA-Z]|--[a-z-]+)(?:[ =]\s*|\s+)?(.*)")
 _LOCAL = re.compile(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
@@ -102,6 +104,47 @@ def parse_file(
         includes=tuple(includes),
         constraint_files=tuple(constraint_files),
     )
+
+
+def merged(found: Parsed, inner: Iterable[Parsed]) -> Parsed:
+    """Return a file's requirements together with those of the files that it includes, in order."""
+    parts = [found, *inner]
+    return Parsed(
+        wishes=tuple(wish for part in parts for wish in part.wishes),
+        others=tuple(text for part in parts for text in part.others),
+        hints=tuple(hint for part in parts for hint in part.hints),
+        constraint_files=tuple(name for part in parts for name in part.constraint_files),
+    )
+
+
+def markers(machine: Machine) -> dict[str, str] | None:
+    """Return the environment markers (PEP 508) of a target; ``None`` where too little is known of it."""
+    version, system = machine.python.version, machine.os.name
+    if version is None or system is None:
+        return None
+    parts = version.split(".")
+    implementation = machine.python.implementation or "CPython"
+    arch = machine.python.arch or machine.arch or ""
+    names = {
+        "linux": ("posix", "linux", "Linux"),
+        "windows": ("nt", "win32", "Windows"),
+        "macos": ("posix", "darwin", "Darwin"),
+    }
+    os_name, sys_platform, platform_system = names.get(system, ("", "", ""))
+    return {
+        "python_version": ".".join(parts[:2]),
+        "python_full_version": version,
+        "implementation_name": implementation.lower(),
+        "implementation_version": version,
+        "platform_python_implementation": implementation,
+        "os_name": os_name,
+        "sys_platform": sys_platform,
+        "platform_system": platform_system,
+        "platform_machine": {"x86_64": "AMD64"}.get(arch, arch) if system == "windows" else arch,
+        "platform_release": machine.os.kernel or "",
+        "platform_version": "",
+        "extra": "",
+    }
 
 
 def admits(specifier: str, version: str, *, pre: bool = False) -> bool:

@@ -5,7 +5,7 @@ Every step is announced on stdout before it runs, so that a crash or a time limi
 the cookie and one JSON object; whatever the libraries print goes to stderr.
 
 The numbers are small multiples of 1/8: exact in fp16, bf16 and TF32, so that a right device gives the right
-sum to the last digits, and a tolerance for the rounding of the result is enough. The reference is computed
+sum almost to the last digit, and a tolerance for partial sums in half precision is enough. The reference is computed
 in plain Python: a torch that computes wrongly on every device can't agree with it.
 """
 
@@ -29,7 +29,7 @@ LONGEST = 4000
 COMPANIONS = ("torchvision", "torchaudio")
 
 
-class Failed(Exception):
+class CheckError(Exception):
     """A step that ran, with a result that isn't right."""
 
 
@@ -101,6 +101,8 @@ def _check(reporter: Reporter, request: dict[str, Any]) -> None:
                 end["facts"] = _versions(torch)
             backend = request.get("backend") or _backend(torch)
             if backend == "npu":
+                # set_env.sh of CANN puts the compiler of its operators there, and -I has left it out.
+                sys.path.extend(filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
                 with reporter.step("import-torch-npu") as end:
                     import torch_npu
 
@@ -145,7 +147,9 @@ def _backend(torch: Any) -> str:
     mps = getattr(getattr(torch, "backends", None), "mps", None)
     if sys.platform == "darwin" and mps is not None and mps.is_built() and mps.is_available():
         return "mps"
-    return "cpu"
+    from importlib.util import find_spec
+
+    return "npu" if find_spec("torch_npu") is not None else "cpu"
 
 
 def _module(torch: Any, kind: str) -> Any:
@@ -161,7 +165,7 @@ def _devices(torch: Any, backend: str, end: dict[str, Any]) -> list[str]:
     module = _module(torch, kind)
     usable = torch.backends.mps if kind == "mps" else module
     if usable is None:
-        raise Failed("this torch has no %s" % kind)  # noqa: UP031
+        raise CheckError("this torch has no %s" % kind)  # noqa: UP031
     available = bool(usable.is_available())
     count = 1 if kind == "mps" else int(module.device_count())
     end["count"] = count if available else 0
@@ -170,7 +174,7 @@ def _devices(torch: Any, backend: str, end: dict[str, Any]) -> list[str]:
     if not available or count == 0:
         # The first use says why, in the words that people search for.
         torch.empty((1,), device=kind)
-        raise Failed("is_available() is %s and device_count() is %d" % (available, count))  # noqa: UP031
+        raise CheckError("is_available() is %s and device_count() is %d" % (available, count))  # noqa: UP031
     end["names"] = [_name(module, kind, index) for index in range(count)]
     if kind == "cuda":
         end["capabilities"] = [list(module.get_device_capability(index)) for index in range(count)]
@@ -187,18 +191,21 @@ def _device_works(reporter: Reporter, torch: Any, place: str) -> bool:
         ("allocation", _allocation),
         ("kernel", _kernel),
         ("matmul", lambda torch, place: _matmul(torch, place, "float32", 1e-3)),
-        ("fp16", lambda torch, place: _matmul(torch, place, "float16", 4e-3)),
-        ("bf16", lambda torch, place: _matmul(torch, place, "bfloat16", 2e-2)),
+        ("fp16", lambda torch, place: _matmul(torch, place, "float16", 2e-2)),
+        ("bf16", lambda torch, place: _matmul(torch, place, "bfloat16", 1e-1)),
         ("conv2d", _conv2d),
     )
-    for name, run in steps:
-        try:
-            with reporter.step(name, place) as end:
-                skipped = run(torch, place)
-                if skipped:
-                    end["state"], end["detail"] = "skipped", skipped
-        except Exception:
-            return False
+    return all(_passes(reporter, torch, name, run, place) for name, run in steps)
+
+
+def _passes(reporter: Reporter, torch: Any, name: str, run: Callable[[Any, str], str | None], place: str) -> bool:
+    try:
+        with reporter.step(name, place) as end:
+            skipped = run(torch, place)
+            if skipped:
+                end["state"], end["detail"] = "skipped", skipped
+    except Exception:  # noqa: BLE001 - the step has reported it
+        return False
     return True
 
 
@@ -218,11 +225,11 @@ def _compare(got: Any, wanted: Sequence[float], tolerance: float) -> None:
     """Raise where a result is off: by more than ``tolerance``, relative to numbers above 1."""
     values = got.float().cpu().flatten().tolist()
     if len(values) != len(wanted):
-        raise Failed("wrong result: %d numbers instead of %d" % (len(values), len(wanted)))  # noqa: UP031
+        raise CheckError("wrong result: %d numbers instead of %d" % (len(values), len(wanted)))  # noqa: UP031
     for index, (value, right) in enumerate(zip(values, wanted)):  # noqa: B905 - old Pythons
         # Written so that a NaN is off too.
         if not abs(value - right) <= tolerance * max(1.0, abs(right)):
-            raise Failed("wrong result: number %d is %r instead of %r" % (index, value, right))  # noqa: UP031
+            raise CheckError("wrong result: number %d is %r instead of %r" % (index, value, right))  # noqa: UP031
 
 
 def _allocation(torch: Any, place: str) -> None:

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 
+from torchinstall.model.variant import backend
 from torchinstall.verify.values import RawResult
 
 TYPE_CHECKING = False
@@ -49,12 +50,15 @@ _MASKS = (
 _IGNORED = ("PYTHONPATH", "PYTHONHOME")
 
 
-def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that the check is given: those of the loader, the vendors and torch."""
+def child_environment(environ: Mapping[str, str], *, npu: bool = False) -> dict[str, str]:
+    """Return the variables that the check is given: those of the loader, the vendors and torch.
+
+    ``npu``: with PYTHONPATH, in which CANN has the compiler of its operators.
+    """
     return {
         name: value
         for name, value in environ.items()
-        if name.upper() in _NAMES or name.upper().startswith(_PREFIXES)
+        if name.upper() in _NAMES or name.upper().startswith(_PREFIXES) or (npu and name == "PYTHONPATH")
     }
 
 
@@ -68,18 +72,17 @@ def run_check(python: str, *, expect: Expect, timeout: float, environ: Mapping[s
 
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check_torch.py")  # noqa: PTH118, PTH120, PTH100
     cookie = f"@{os.urandom(12).hex()}@"
-    request = json.dumps({"backend": expect.backend})
+    request = json.dumps({"backend": expect.backend or backend(expect.variant or "") or None})
     # -B: a check changes nothing, and an environment that is restored afterwards must be as it was.
     command = [python, "-I", "-B", "-X", "faulthandler", script, cookie, request]
     masks = {name: environ[name] for name in _MASKS if name in environ}
-    ignored = tuple(name for name in _IGNORED if environ.get(name))
+    npu = "npu" in {expect.backend, expect.variant}
+    ignored = tuple(name for name in _IGNORED if environ.get(name) and not (npu and name == "PYTHONPATH"))
     begin = time.monotonic()
 
     def result(**fields: Any) -> RawResult:
         seconds = round(time.monotonic() - begin, 3)
-        return RawResult(
-            python=python, limit=timeout, seconds=seconds, masks=masks, ignored=ignored, **fields
-        )
+        return RawResult(python=python, limit=timeout, seconds=seconds, masks=masks, ignored=ignored, **fields)
 
     try:
         child = subprocess.Popen(
@@ -87,7 +90,7 @@ def run_check(python: str, *, expect: Expect, timeout: float, environ: Mapping[s
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=child_environment(environ),
+            env=child_environment(environ, npu=npu),
             cwd=os.path.dirname(script),  # noqa: PTH120 - a folder where nothing can be imported or loaded from
             **_own_group(),
         )

@@ -1,0 +1,414 @@
+"""The use cases, wired: the one module that knows both what is seen and what is decided. No rules of its own."""
+
+from __future__ import annotations
+
+from torchinstall.errors import MachineFileError, TorchInstallError, UsageError
+from torchinstall.model.machine import Machine
+from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
+from torchinstall.model.request import Request
+from torchinstall.model.value import Value
+from torchinstall.model.variant import CPU
+from torchinstall.model.version import at_least
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.install.settings import Settings
+    from torchinstall.install.target import Target
+    from torchinstall.model.options import Options
+    from torchinstall.model.plan import Plan
+    from torchinstall.model.sighting import Sightings
+    from torchinstall.model.verdict import Verdict
+    from torchinstall.resolve.promise import Promise
+    from torchinstall.resolve.wishes import Parsed
+
+LOOK_LIMIT_S = 3.0
+_LOOK_ROUNDS = 4
+
+
+class Planned(Value):
+    """A plan together with what it was made from."""
+
+    machine: Machine
+    request: Request
+    plan: Plan
+    target: Target | None = None
+    settings: Settings | None = None
+
+
+class Installed(Value):
+    """What an install came to. ``changes``: what the installer changed or would change, in words.
+
+    ``stopped``: there was nothing to install; the plan says why.
+    """
+
+    planned: Planned
+    verdict: Verdict | None = None
+    changes: tuple[str, ...] = ()
+    changed: bool = False
+    restored: bool = False
+    stopped: bool = False
+
+
+class App:
+    """One call's use cases. Holds the environment variables and the working directory, and no other state."""
+
+    def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
+        self.environ = dict(environ)
+        self.cwd = cwd
+        self._catalog: Catalog | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """Return the compatibility data, loaded once."""
+        if self._catalog is None:
+            from torchinstall.catalog.load import load_catalog
+
+            self._catalog = load_catalog()
+        return self._catalog
+
+    # What is here
+
+    def detect(self, options: Options) -> Machine:
+        """Return the machine as seen, with what the options declare laid over it."""
+        target = None if options.sysroot else self._target(options)
+        return self._declared(self._seen(options, target), options)
+
+    def read_machine(self, text: str, options: Options) -> Machine:
+        """Return the machine of one document; an absent system or architecture is the running one's."""
+        import json
+
+        from torchinstall.model.machine_json import machine_from_json
+
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise MachineFileError(
+                f"the machine file isn't JSON: {error}", todo=["make one with `torchinstall detect --json`"]
+            ) from None
+        if isinstance(document, dict) and "machine" in document:
+            document = document["machine"]
+        return self._declared(self._completed(machine_from_json(document)), options)
+
+    # What is decided
+
+    def plan(self, options: Options, machine_text: str | None = None) -> Planned:
+        """Return the plan for this machine, a declared one, or one from a document; changes nothing."""
+        target = None
+        if machine_text is not None:
+            machine = self.read_machine(machine_text, options)
+        else:
+            target = None if options.sysroot else self._target(options)
+            machine = self._declared(self._seen(options, target), options)
+        return self._planned(machine, options, target)
+
+    def plan_lines(self, lines: Iterable[str], options: Options) -> Iterator[tuple[object, Plan | TorchInstallError]]:
+        """Plan one JSON line after the other, by the catalogue alone; equal questions are answered once."""
+        import json
+
+        from torchinstall.model.machine_json import machine_from_json
+        from torchinstall.resolve.resolve import resolve
+
+        memo: dict[str, Plan] = {}
+        general = self._request(options, None, None)
+        for line in lines:
+            if not line.strip():
+                continue
+            identity: object = None
+            try:
+                document = json.loads(line)
+                if not isinstance(document, dict):
+                    raise MachineFileError("the line isn't an object")
+                identity = document.get("id")
+                inner = document.get("machine", document)
+                asked = document.get("request") or {}
+                key = json.dumps([inner, asked], sort_keys=True)
+                if key not in memo:
+                    machine = self._declared(self._completed(machine_from_json(inner)), options)
+                    if len(memo) > 5000:  # noqa: PLR2004 - bounded memory: a memo, not a store
+                        memo.clear()
+                    memo[key] = resolve(machine, self._line_request(general, asked), self.catalog)
+                yield identity, memo[key]
+            except TorchInstallError as error:
+                yield identity, error
+            except ValueError as error:
+                yield identity, MachineFileError(f"the line isn't JSON: {error}")
+
+    # What is changed
+
+    def install(
+        self,
+        options: Options,
+        *,
+        show: Callable[[Planned], None],
+        ask: Callable[[str], bool],
+        progress: bool,
+    ) -> Installed:
+        """Detect, resolve, install and verify; the environment is as it was after any end but success.
+
+        ``show`` is given the plan before anything changes; ``ask`` answers a risky question. A plan that is
+        blocked, undetermined or out of reach ends there. Raises the errors of the installer and of the target.
+        """
+        from torchinstall.install import transaction
+
+        target = self._target(options, required=True)
+        if target is None:
+            raise UsageError("no target environment")
+        machine = self._declared(self._seen(options, target), options)
+        planned = self._planned(machine, options, target)
+        show(planned)
+        if planned.plan.outcome in {BLOCKED, UNDETERMINED} or planned.plan.unreachable is not None:
+            return Installed(planned=planned, stopped=True)
+        for question in risks(planned, options):
+            if not (options.yes or ask(question)):
+                raise UsageError(f"not done: {question}", todo=["--yes goes ahead with it"])
+        if planned.plan.outcome == SATISFIED and not planned.plan.others:
+            verdict = self._verify(target, planned) if options.verify else None
+            return Installed(planned=planned, verdict=verdict)
+        outcome = transaction.install(
+            planned.plan,
+            self._with_interpreter(target, machine),
+            planned.settings,
+            environ=self.environ,
+            cwd=self.cwd,
+            offline=options.offline,
+            dry_run=options.dry_run,
+            keep=options.keep,
+            show=progress,
+            python=options.python,
+            verify=(lambda made: self._verify(made, planned)) if options.verify else None,
+        )
+        return Installed(
+            planned=planned,
+            verdict=outcome.verdict,
+            changes=tuple(outcome.changes),
+            changed=outcome.changed,
+            restored=outcome.restored,
+        )
+
+    def verify(self, options: Options) -> Verdict:
+        """Run a real kernel on every device that torch sees in the target environment."""
+        target = self._target(options, required=True)
+        if target is None or target.python is None:
+            raise UsageError("no target environment")
+        machine = self._seen(options, target)
+        if "torch" not in machine.installed:
+            raise UsageError(
+                f"torch isn't installed in {target.prefix or target.python}",
+                todo=["torchinstall torch", "or name another environment with --venv or --python"],
+            )
+        from torchinstall.resolve.promise import of_environment
+
+        request = Request(variant=CPU if options.cpu else None)
+        return self._checked(str(target.python), of_environment(machine, request, self.catalog))
+
+    # The parts
+
+    def _target(self, options: Options, *, required: bool = False) -> Target | None:
+        from torchinstall.install.target import find_target
+
+        try:
+            return find_target(
+                python=options.python,
+                venv=options.venv,
+                system=options.system,
+                environ=self.environ,
+                cwd=self.cwd,
+            )
+        except UsageError:
+            # A plan can be made without an environment; a version alone is enough, or nothing at all.
+            if required or options.venv or (options.python and _is_path(options.python)):
+                raise
+            return None
+
+    def _seen(self, options: Options, target: Target | None) -> Machine:
+        from torchinstall.probe.detect import detect
+
+        if options.sysroot:
+            from torchinstall.probe.fake import fake_system
+
+            system = fake_system(self.cwd / options.sysroot)
+        else:
+            from torchinstall.probe.system import real_system
+
+            system = real_system(self.environ)
+        interpreter = target.python if target is not None else None
+        machine = detect(system, cards=self.catalog.card, python=interpreter)
+        if interpreter is None and options.python and not options.sysroot:
+            from torchinstall.resolve.declare import python_version
+
+            machine = machine.replace(python=python_version(options.python))
+        if target is not None and not target.exists:
+            # Nothing is installed in an environment that isn't there yet.
+            machine = machine.replace(installed={}, installed_by={})
+        return machine
+
+    def _completed(self, machine: Machine) -> Machine:
+        if machine.os.name is None or machine.arch is None:
+            from torchinstall.probe.system import real_system
+
+            system = real_system(self.environ)
+            machine = machine.replace(
+                os=machine.os if machine.os.name else machine.os.replace(name=system.os_name),
+                arch=machine.arch or system.arch,
+            )
+        return machine
+
+    def _declared(self, machine: Machine, options: Options) -> Machine:
+        from torchinstall.resolve.declare import Declaration, check_known, declared
+
+        said = Declaration(
+            gpus=options.gpus, drivers=options.drivers, os=options.os, arch=options.arch, glibc=options.glibc
+        )
+        machine = declared(machine, said, self.catalog) if options.declares else machine
+        check_known(machine)
+        return machine
+
+    def _planned(self, machine: Machine, options: Options, target: Target | None) -> Planned:
+        from torchinstall.install.settings import read_settings
+        from torchinstall.resolve.resolve import resolve
+
+        prefix = self.cwd / target.prefix if target is not None and target.prefix else None
+        settings = read_settings(self.environ, cwd=self.cwd, prefix=prefix)
+        request = self._request(options, settings, machine)
+        sightings = self._look(machine, request, settings)
+        plan = resolve(machine, request, self.catalog, sightings)
+        return Planned(machine=machine, request=request, plan=plan, target=target, settings=settings)
+
+    def _look(self, machine: Machine, request: Request, settings: Settings) -> Sightings:
+        """Ask the pages that matter until the choice rests on pages that were asked; folders also offline."""
+        from torchinstall.model.sighting import Sightings
+        from torchinstall.resolve.decision import Question as Asked
+        from torchinstall.resolve.decision import decide
+        from torchinstall.resolve.pages import OwnSources, pages
+
+        offline = request.offline
+        own = OwnSources(
+            default_index=settings.default_index or ("" if offline else _default_index()),
+            extra_indexes=settings.extra_indexes,
+            find_links=settings.find_links,
+            mirror=request.mirror,
+        )
+        client = None
+        sightings = Sightings()
+        known: set[tuple[str, str]] = set()
+        for _ in range(_LOOK_ROUNDS):
+            decision = decide(Asked(machine=machine, request=request, catalog=self.catalog, sightings=sightings))
+            wanted = [
+                page for page in pages(decision, request, self.catalog, own) if (page.url, page.project) not in known
+            ]
+            if offline:
+                wanted = [page for page in wanted if "://" not in page.url or page.url.startswith("file:")]
+            if not wanted:
+                break
+            known |= {(page.url, page.project) for page in wanted}
+            from torchinstall.index.http import Client
+            from torchinstall.index.look import Question, look
+
+            client = client or Client(environ=self.environ, offline=offline)
+            asked = [
+                Question(url=p.url, project=p.project, kind=p.kind, role=p.role, variant=p.variant) for p in wanted
+            ]
+            found = look(asked, limit_s=LOOK_LIMIT_S, session=client)
+            sightings = Sightings(listings=sightings.listings + found)
+        return sightings
+
+    def _request(self, options: Options, settings: Settings | None, machine: Machine | None) -> Request:
+        from torchinstall.resolve.wishes import markers, parse
+
+        if options.cpu and options.variant and options.variant != CPU:
+            raise UsageError(f"--cpu and --variant {options.variant} contradict each other", todo=["leave one away"])
+        family = self.catalog.family
+        environment = markers(machine) if machine is not None else None
+        parsed = parse(options.requirements, family, origin="the command line", environment=environment)
+        files = [self._file(name, family, environment) for name in options.requirement_files]
+        named = [name for found in files for name in found.constraint_files]
+        constraint_names = [*options.constraint_files, *named, *(settings.constraint_files if settings else ())]
+        constraints = [self._file(name, family, environment) for name in constraint_names]
+        return Request(
+            wishes=parsed.wishes + tuple(wish for found in files for wish in found.wishes),
+            others=parsed.others + tuple(text for found in files for text in found.others),
+            constraints=tuple(wish for found in constraints for wish in found.wishes),
+            variant=CPU if options.cpu else options.variant,
+            pre=options.pre,
+            upgrade=options.upgrade,
+            require_gpu=options.require_gpu,
+            offline=options.offline or bool(settings and settings.offline),
+            allow_older=options.allow_older,
+            replace_vendor_build=options.replace_vendor_build,
+            mirror=options.mirror,
+        )
+
+    def _line_request(self, general: Request, asked: Mapping[str, object]) -> Request:
+        from torchinstall.resolve.wishes import parse
+
+        requirements = asked.get("requirements") or []
+        if not isinstance(requirements, list) or not all(isinstance(text, str) for text in requirements):
+            raise MachineFileError("request.requirements isn't a list of strings")
+        variant = asked.get("variant")
+        if variant is not None and not isinstance(variant, str):
+            raise MachineFileError("request.variant isn't a string")
+        if not requirements and variant is None:
+            return general
+        parsed = parse(requirements, self.catalog.family, origin="the request")
+        return general.replace(
+            wishes=parsed.wishes or general.wishes,
+            others=parsed.others or general.others,
+            variant=variant or general.variant,
+        )
+
+    def _file(self, name: str, family: Iterable[str], environment: Mapping[str, str] | None) -> Parsed:
+        """Read a requirements or constraints file and the files that it includes."""
+        from torchinstall.resolve.wishes import merged, parse_file
+
+        path = self.cwd / name
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{name} can't be read", why=str(error)) from None
+        found = parse_file(text, family, origin=name, environment=environment)
+        inner = [self._file(str(path.parent / other), family, environment) for other in found.includes]
+        return merged(found, inner)
+
+    def _with_interpreter(self, target: Target, machine: Machine) -> Target:
+        return target.with_facts(machine.python) if target.exists else target
+
+    def _verify(self, target: Target, planned: Planned) -> Verdict:
+        from torchinstall.resolve.promise import of_plan
+
+        return self._checked(str(target.python), of_plan(planned.plan, planned.machine))
+
+    def _checked(self, python: str, promise: Promise) -> Verdict:
+        from torchinstall.verify.check import verify
+        from torchinstall.verify.values import Expect
+
+        expect = Expect(**promise.__dict__)
+        return verify(python, expect, self.catalog.verify_causes, environ=self.environ)
+
+
+def risks(planned: Planned, options: Options) -> list[str]:
+    """Return the questions that only a yes answers: what an unattended run must not do by itself."""
+    questions = []
+    plan, machine = planned.plan, planned.machine
+    installed = machine.installed.get("torch")
+    if installed and plan.torch and plan.outcome != SATISFIED and not at_least(plan.torch, installed.partition("+")[0]):
+        asked = any(wish.name == "torch" and wish.specifier for wish in planned.request.wishes)
+        if not asked:
+            questions.append(f"torch {installed} would be replaced by the older {plan.torch}")
+    built = machine.container is not None and machine.container.build
+    if machine.declared and not built and not options.drivers and planned.request.variant is None:
+        questions.append("the declared machine isn't this one, and the environment is here")
+    return questions
+
+
+def _default_index() -> str:
+    from torchinstall.index.location import default_index
+
+    return default_index()
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text or "\\" in text

@@ -1,0 +1,74 @@
+"""``torchinstall install``, which is also what ``torchinstall`` alone does."""
+
+from __future__ import annotations
+
+import sys
+
+from torchinstall.cli.cmd_verify import exit_code
+from torchinstall.cli.common import app, on_terminal, options_of, say
+from torchinstall.errors import EXIT_INDEX, EXIT_OK
+from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from torchinstall.app import Installed, Planned
+    from torchinstall.output.lines import Line
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Install, and leave with what came of it."""
+    options = options_of(arguments)
+    verbose = arguments.verbose > 0
+
+    def show(planned: Planned) -> None:
+        from torchinstall.output.text import machine_lines, plan_lines
+
+        plan = planned.plan
+        if not arguments.quiet or plan.outcome in {BLOCKED, UNDETERMINED}:
+            say(
+                [*machine_lines(planned.machine, verbose=verbose), *plan_lines(plan, verbose=verbose)],
+                to_stderr=arguments.json,
+            )
+
+    def ask(question: str) -> bool:
+        if not on_terminal():
+            return False
+        sys.stderr.write(f"{question}. Go ahead? [y/N] ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+    result = app().install(options, show=show, ask=ask, progress=not arguments.json and not arguments.quiet)
+    plan = result.planned.plan
+    if arguments.json:
+        from torchinstall.output.jsonout import dumps, installed_to_json
+
+        document = installed_to_json(
+            plan, result.verdict, result.changes, changed=result.changed, restored=result.restored
+        )
+        print(dumps(document))
+    elif not result.stopped:
+        say(_result_lines(result, dry_run=options.dry_run, verbose=verbose))
+    if result.stopped:
+        return EXIT_INDEX if plan.unreachable is not None else plan.exit_code
+    return EXIT_OK if result.verdict is None else exit_code(result.verdict)
+
+
+def _result_lines(result: Installed, *, dry_run: bool, verbose: bool) -> list[Line]:
+    from torchinstall.output.lines import GOOD, section
+    from torchinstall.output.text import verdict_lines
+
+    lines: list[Line] = []
+    if dry_run:
+        return section("Would do", result.changes or ["nothing: all of it is installed"])
+    if result.changes and verbose:
+        lines += section("Changed", result.changes)
+    if result.verdict is not None:
+        lines += verdict_lines(result.verdict, verbose=verbose)
+    if result.restored:
+        lines += section("Restored", ["the environment is as it was before"])
+    elif result.planned.plan.outcome != SATISFIED and (result.verdict is None or result.verdict.outcome == "proved"):
+        target = result.planned.target
+        lines += section("Done", [f"torch {result.planned.plan.torch} is in {target.prefix if target else ''}"], GOOD)
+    return lines

@@ -1,0 +1,55 @@
+"""From parsed arguments to options, and the two ways of answering: text for people, JSON on stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from torchinstall.model.options import Options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+    from typing import Any
+
+    from torchinstall.app import App
+    from torchinstall.output.lines import Line
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    """Return the options of a parsed command line; those that a command doesn't have keep their defaults."""
+    given = vars(arguments)
+    lists = {"requirements", "requirement_files", "constraint_files", "gpus", "drivers"}
+    renamed = {
+        "requirement_files": "requirement", "constraint_files": "constraint", "gpus": "gpu", "drivers": "driver",
+        "replace_vendor_build": "yes_replace_vendor_build",
+    }  # fmt: skip
+    values: dict[str, Any] = {}
+    for name in Options._fields:
+        key = renamed.get(name, name)
+        if key in given:
+            values[name] = tuple(given[key]) if name in lists else given[key]
+    if given.get("no_verify"):
+        values["verify"] = False
+    return Options(**values)
+
+
+def app() -> App:
+    """Return the use cases, over this process's environment and working directory."""
+    from torchinstall.app import App
+
+    return App(os.environ, Path.cwd())
+
+
+def say(lines: Iterable[Line], *, to_stderr: bool = False) -> None:
+    """Write text for people."""
+    from torchinstall.output.lines import write
+
+    write(lines, sys.stderr if to_stderr else sys.stdout, os.environ)
+
+
+def on_terminal() -> bool:
+    """Tell whether a person is at the other end, who could answer a question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

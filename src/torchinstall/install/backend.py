@@ -1,0 +1,58 @@
+"""What the transaction wants of an installer, whichever it is."""
+
+from __future__ import annotations
+
+from torchinstall.install.settings import Settings
+from torchinstall.install.target import Target
+from torchinstall.model.plan import Plan
+from torchinstall.model.value import EMPTY, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Protocol
+
+
+class Job(Value):
+    """One installation. ``cwd`` is what relative paths in ``plan.others`` are relative to.
+
+    ``reinstall``: packages to replace even where the version looks right (metadata of the default index has
+    no local part). ``bound``: other packages that must come from one index (triton of a ROCm build), by name.
+    ``show``: the installer's progress may go to the terminal.
+    """
+
+    plan: Plan
+    target: Target
+    settings: Settings
+    cwd: Path
+    reinstall: tuple[str, ...] = ()
+    bound: Mapping[str, str] = EMPTY
+    offline: bool = False
+    show: bool = True
+
+
+class Change(Value):
+    """One package before and after: added (no ``before``), removed (no ``after``), replaced or reinstalled."""
+
+    name: str
+    before: str | None = None
+    after: str | None = None
+
+
+if TYPE_CHECKING:
+
+    class Installer(Protocol):
+        """uv or pip."""
+
+        name: str
+
+        def preview(self, job: Job) -> tuple[Change, ...]:
+            """Return what an installation would change, without changing it. Errors as ``install``."""
+
+        def install(self, job: Job) -> tuple[Change, ...]:
+            """Install, and return what was changed.
+
+            Raises ``InstallError``, ``IndexUnreachableError`` or ``TargetError`` in words of ours, with the
+            installer's last lines as details. Passes on ``KeyboardInterrupt`` after ending the installer.
+            """
