@@ -8,6 +8,7 @@ from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
 from torchinstall.model.request import Request
 from torchinstall.model.value import Value
 from torchinstall.model.variant import CPU
+from torchinstall.model.verdict import PROVED, Verdict
 from torchinstall.model.version import at_least
 
 TYPE_CHECKING = False
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torchinstall.catalog.catalog import Catalog
+    from torchinstall.install.backend import Job
     from torchinstall.install.settings import Settings
     from torchinstall.install.target import Target
     from torchinstall.model.options import Options
     from torchinstall.model.plan import Plan
     from torchinstall.model.sighting import Sightings
-    from torchinstall.model.verdict import Verdict
     from torchinstall.resolve.promise import Promise
-    from torchinstall.resolve.wishes import Parsed
 
 LOOK_LIMIT_S = 3.0
+UNVERIFIED = Verdict(outcome=PROVED, cause="not-asked", text="not verified, as asked")
 _LOOK_ROUNDS = 4
 
 
@@ -35,8 +36,8 @@ class Planned(Value):
     machine: Machine
     request: Request
     plan: Plan
+    settings: Settings
     target: Target | None = None
-    settings: Settings | None = None
 
 
 class Installed(Value):
@@ -74,7 +75,7 @@ class App:
 
     def detect(self, options: Options) -> Machine:
         """Return the machine as seen, with what the options declare laid over it."""
-        target = None if options.sysroot else self._target(options)
+        target = None if options.sysroot else self._target_if_any(options)
         return self._declared(self._seen(options, target), options)
 
     def read_machine(self, text: str, options: Options) -> Machine:
@@ -101,41 +102,20 @@ class App:
         if machine_text is not None:
             machine = self.read_machine(machine_text, options)
         else:
-            target = None if options.sysroot else self._target(options)
+            target = None if options.sysroot else self._target_if_any(options)
             machine = self._declared(self._seen(options, target), options)
         return self._planned(machine, options, target)
 
     def plan_lines(self, lines: Iterable[str], options: Options) -> Iterator[tuple[object, Plan | TorchInstallError]]:
-        """Plan one JSON line after the other, by the catalogue alone; equal questions are answered once."""
-        import json
+        """Plan one JSON line after the other, by the catalogue alone."""
+        from torchinstall.resolve.asked import plans
 
-        from torchinstall.model.machine_json import machine_from_json
-        from torchinstall.resolve.resolve import resolve
-
-        memo: dict[str, Plan] = {}
-        general = self._request(options, None, None)
-        for line in lines:
-            if not line.strip():
-                continue
-            identity: object = None
-            try:
-                document = json.loads(line)
-                if not isinstance(document, dict):
-                    raise MachineFileError("the line isn't an object")
-                identity = document.get("id")
-                inner = document.get("machine", document)
-                asked = document.get("request") or {}
-                key = json.dumps([inner, asked], sort_keys=True)
-                if key not in memo:
-                    machine = self._declared(self._completed(machine_from_json(inner)), options)
-                    if len(memo) > 5000:  # noqa: PLR2004 - bounded memory: a memo, not a store
-                        memo.clear()
-                    memo[key] = resolve(machine, self._line_request(general, asked), self.catalog)
-                yield identity, memo[key]
-            except TorchInstallError as error:
-                yield identity, error
-            except ValueError as error:
-                yield identity, MachineFileError(f"the line isn't JSON: {error}")
+        return plans(
+            lines,
+            self._request(options, None, None),
+            self.catalog,
+            lambda machine: self._declared(self._completed(machine), options),
+        )
 
     # What is changed
 
@@ -152,11 +132,7 @@ class App:
         ``show`` is given the plan before anything changes; ``ask`` answers a risky question. A plan that is
         blocked, undetermined or out of reach ends there. Raises the errors of the installer and of the target.
         """
-        from torchinstall.install import transaction
-
-        target = self._target(options, required=True)
-        if target is None:
-            raise UsageError("no target environment")
+        target = self._target(options)
         machine = self._declared(self._seen(options, target), options)
         planned = self._planned(machine, options, target)
         show(planned)
@@ -168,32 +144,11 @@ class App:
         if planned.plan.outcome == SATISFIED and not planned.plan.others:
             verdict = self._verify(target, planned) if options.verify else None
             return Installed(planned=planned, verdict=verdict)
-        outcome = transaction.install(
-            planned.plan,
-            self._with_interpreter(target, machine),
-            planned.settings,
-            environ=self.environ,
-            cwd=self.cwd,
-            offline=options.offline,
-            dry_run=options.dry_run,
-            keep=options.keep,
-            show=progress,
-            python=options.python,
-            verify=(lambda made: self._verify(made, planned)) if options.verify else None,
-        )
-        return Installed(
-            planned=planned,
-            verdict=outcome.verdict,
-            changes=tuple(outcome.changes),
-            changed=outcome.changed,
-            restored=outcome.restored,
-        )
+        return self._transaction(planned, target, options, progress=progress)
 
     def verify(self, options: Options) -> Verdict:
         """Run a real kernel on every device that torch sees in the target environment."""
-        target = self._target(options, required=True)
-        if target is None or target.python is None:
-            raise UsageError("no target environment")
+        target = self._target(options)
         machine = self._seen(options, target)
         if "torch" not in machine.installed:
             raise UsageError(
@@ -207,22 +162,69 @@ class App:
 
     # The parts
 
-    def _target(self, options: Options, *, required: bool = False) -> Target | None:
+    def _target(self, options: Options, *, create: bool = False) -> Target:
         from torchinstall.install.target import find_target
 
+        return find_target(
+            python=options.python,
+            venv=options.venv,
+            system=options.system,
+            environ=self.environ,
+            cwd=self.cwd,
+            create=create,
+        )
+
+    def _target_if_any(self, options: Options) -> Target | None:
+        """Return the target for a plan, which needs none: a version is enough, or nothing at all."""
         try:
-            return find_target(
-                python=options.python,
-                venv=options.venv,
-                system=options.system,
-                environ=self.environ,
-                cwd=self.cwd,
-            )
+            return self._target(options)
         except UsageError:
-            # A plan can be made without an environment; a version alone is enough, or nothing at all.
-            if required or options.venv or (options.python and _is_path(options.python)):
+            if options.venv or options.system or (options.python and _is_path(options.python)):
                 raise
             return None
+
+    def _transaction(self, planned: Planned, target: Target, options: Options, *, progress: bool) -> Installed:
+        from torchinstall.catalog.locate import find_index_data
+        from torchinstall.install import transaction
+        from torchinstall.install.backend import all_new
+        from torchinstall.install.uv import Uv
+
+        installer = Uv(self.environ, index_data=find_index_data())
+        if options.dry_run:
+            job = self._job(planned, target, progress=False)
+            changes = installer.preview(job) if target.exists else all_new(planned.plan)
+            return Installed(planned=planned, changes=tuple(change.words() for change in changes))
+        made = target if target.exists else self._target(options, create=True)
+        facts = self._seen(options, made).python
+        job = self._job(planned, made.with_facts(facts), progress=progress)
+        outcome = transaction.install(
+            job,
+            installer,
+            verify=lambda: self._verify(job.target, planned) if options.verify else UNVERIFIED,
+            environ=self.environ,
+            keep=options.keep,
+        )
+        return Installed(
+            planned=planned.replace(target=job.target),
+            verdict=outcome.verdict if options.verify else None,
+            changes=tuple(change.words() for change in outcome.changes),
+            changed=not outcome.restored,
+            restored=outcome.restored,
+        )
+
+    def _job(self, planned: Planned, target: Target, *, progress: bool) -> Job:
+        from torchinstall.install.backend import Job
+        from torchinstall.resolve.keep import stale_packages
+
+        return Job(
+            plan=planned.plan,
+            target=target,
+            settings=planned.settings,
+            cwd=self.cwd,
+            reinstall=stale_packages(planned.plan, planned.machine),
+            offline=planned.request.offline,
+            show=progress,
+        )
 
     def _seen(self, options: Options, target: Target | None) -> Machine:
         from torchinstall.probe.detect import detect
@@ -317,64 +319,22 @@ class App:
         return sightings
 
     def _request(self, options: Options, settings: Settings | None, machine: Machine | None) -> Request:
-        from torchinstall.resolve.wishes import markers, parse
+        from torchinstall.resolve.asked import request_of
 
-        if options.cpu and options.variant and options.variant != CPU:
-            raise UsageError(f"--cpu and --variant {options.variant} contradict each other", todo=["leave one away"])
-        family = self.catalog.family
-        environment = markers(machine) if machine is not None else None
-        parsed = parse(options.requirements, family, origin="the command line", environment=environment)
-        files = [self._file(name, family, environment) for name in options.requirement_files]
-        named = [name for found in files for name in found.constraint_files]
-        constraint_names = [*options.constraint_files, *named, *(settings.constraint_files if settings else ())]
-        constraints = [self._file(name, family, environment) for name in constraint_names]
-        return Request(
-            wishes=parsed.wishes + tuple(wish for found in files for wish in found.wishes),
-            others=parsed.others + tuple(text for found in files for text in found.others),
-            constraints=tuple(wish for found in constraints for wish in found.wishes),
-            variant=CPU if options.cpu else options.variant,
-            pre=options.pre,
-            upgrade=options.upgrade,
-            require_gpu=options.require_gpu,
-            offline=options.offline or bool(settings and settings.offline),
-            allow_older=options.allow_older,
-            replace_vendor_build=options.replace_vendor_build,
-            mirror=options.mirror,
+        return request_of(
+            options,
+            machine,
+            self.catalog,
+            constraint_files=settings.constraint_files if settings else (),
+            offline=bool(settings and settings.offline),
+            read=self._read,
         )
 
-    def _line_request(self, general: Request, asked: Mapping[str, object]) -> Request:
-        from torchinstall.resolve.wishes import parse
-
-        requirements = asked.get("requirements") or []
-        if not isinstance(requirements, list) or not all(isinstance(text, str) for text in requirements):
-            raise MachineFileError("request.requirements isn't a list of strings")
-        variant = asked.get("variant")
-        if variant is not None and not isinstance(variant, str):
-            raise MachineFileError("request.variant isn't a string")
-        if not requirements and variant is None:
-            return general
-        parsed = parse(requirements, self.catalog.family, origin="the request")
-        return general.replace(
-            wishes=parsed.wishes or general.wishes,
-            others=parsed.others or general.others,
-            variant=variant or general.variant,
-        )
-
-    def _file(self, name: str, family: Iterable[str], environment: Mapping[str, str] | None) -> Parsed:
-        """Read a requirements or constraints file and the files that it includes."""
-        from torchinstall.resolve.wishes import merged, parse_file
-
-        path = self.cwd / name
+    def _read(self, name: str) -> str:
         try:
-            text = path.read_text(encoding="utf-8")
+            return (self.cwd / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{name} can't be read", why=str(error)) from None
-        found = parse_file(text, family, origin=name, environment=environment)
-        inner = [self._file(str(path.parent / other), family, environment) for other in found.includes]
-        return merged(found, inner)
-
-    def _with_interpreter(self, target: Target, machine: Machine) -> Target:
-        return target.with_facts(machine.python) if target.exists else target
 
     def _verify(self, target: Target, planned: Planned) -> Verdict:
         from torchinstall.resolve.promise import of_plan
@@ -405,9 +365,9 @@ def risks(planned: Planned, options: Options) -> list[str]:
 
 
 def _default_index() -> str:
-    from torchinstall.index.location import default_index
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
-    return default_index()
+    return str(PYPI_SIMPLE_ENDPOINT)
 
 
 def _is_path(text: str) -> bool:

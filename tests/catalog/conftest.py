@@ -124,7 +124,18 @@ def small_data() -> dict[str, Any]:
             ],
             "products": [],
         },
-        "gpus/amd.json": {**SOURCES, "cards": [], "products": []},
+        "gpus/amd.json": {
+            **SOURCES,
+            "cards": [],
+            "products": [],
+            "integrated_targets": [{**SURE, "gfx": "gfx9999"}],
+        },
+        "verify_causes.json": {
+            **SOURCES,
+            "rows": [
+                {**SURE, "id": "boom", "pattern": "boom", "outcome": "failed", "cause": "boom", "text": "it went boom"}
+            ],
+        },
         "gpus/intel.json": {**SOURCES, "cards": [], "products": []},
         "indexes.json": {
             **SOURCES,

@@ -37,13 +37,14 @@ def test_unknown_card(catalog: Catalog, pci_id: str) -> None:
 @pytest.mark.parametrize(
     ("pci_id", "integrated", "compute"),
     [
-        ("1002:164e", True, None), ("1002:744c", False, None), ("1002:74a0", False, None), ("1002:150e", True, None),
+        ("1002:164e", True, False), ("1002:744c", False, True), ("1002:74a0", False, True), ("1002:150e", True, True),
+        ("1002:1586", True, True), ("1002:15bf", True, False), ("1002:67df", False, True), ("10de:2684", None, True),
         ("8086:56a0", False, True), ("8086:e20b", False, True), ("8086:64a0", True, True), ("8086:7d55", True, True),
         ("8086:b080", True, True), ("8086:0bd5", False, True), ("8086:7d45", True, False), ("8086:7d67", True, False),
         ("8086:9a49", True, False), ("8086:46a6", True, False), ("8086:56c0", False, False), ("8086:4680", True, False),
     ],
 )  # fmt: skip
-def test_what_counts_as_an_accelerator(catalog: Catalog, pci_id: str, integrated: bool, compute: bool | None) -> None:
+def test_what_counts_as_an_accelerator(catalog: Catalog, pci_id: str, integrated: bool | None, compute: bool) -> None:
     card = catalog.card(pci_id)
     assert card is not None
     assert (card.integrated, card.compute) == (integrated, compute)
@@ -145,3 +146,10 @@ def test_every_product_finds_itself(catalog: Catalog) -> None:
         )
     ]
     assert lost == []
+
+
+@pytest.mark.parametrize(
+    ("gfx", "target"), [("gfx1150", True), ("gfx1151", True), ("gfx1036", False), ("gfx1103", False), ("", False)]
+)
+def test_integrated_graphics_that_count(catalog: Catalog, gfx: str, target: bool) -> None:
+    assert catalog.gfx_is_target(gfx) is target

@@ -149,6 +149,10 @@ def test_rows_are_frozen(own: Catalog) -> None:
         own.builds("linux_x86_64")[0].status = "withdrawn"  # type: ignore[misc]
 
 
+def test_verify_causes_have_their_sources(own: Catalog) -> None:
+    assert [(cause.id, cause.source) for cause in own.verify_causes] == [("boom", "read out of the wheel")]
+
+
 def test_index_url_has_no_slash_at_the_end(own: Catalog) -> None:
     assert own.index_url("mps") == "https://wheels.example/whl/cpu"
     assert own.index_url("cu130") == "https://wheels.example/whl/cu130"
@@ -170,6 +174,8 @@ def ask_everything(folder: Path) -> None:
     catalog.card("10de:2684")
     catalog.index_url("cpu")
     catalog.mps_floor("9.9.0")
+    catalog.gfx_is_target("gfx9999")
+    assert catalog.verify_causes
     assert catalog.family
 
 
@@ -301,6 +307,18 @@ def document_as_list(data: Data) -> None:
     data["family.json"] = []
 
 
+def target_without_gfx(data: Data) -> None:
+    del data["gpus/amd.json"]["integrated_targets"][0]["gfx"]
+
+
+def cause_without_pattern(data: Data) -> None:
+    del data["verify_causes.json"]["rows"][0]["pattern"]
+
+
+def cause_with_more(data: Data) -> None:
+    data["verify_causes.json"]["rows"][0]["colour"] = "red"
+
+
 def no_file(data: Data) -> None:
     del data["macos.json"]
 
@@ -342,6 +360,9 @@ BREAKS: list[tuple[Callable[[Data], None], str]] = [
     (twice_the_variant, r"indexes\.json, variants row 2 \(mps\): mps stands there twice"),
     (number_for_macos, r"macos\.json, mps_floors row 1 \(9\.9\): 'macos' is a number, not a text"),
     (document_as_list, r"family\.json: is a list, not an object"),
+    (target_without_gfx, r"gpus/amd\.json, integrated_targets row 1: has no 'gfx'"),
+    (cause_without_pattern, r"verify_causes\.json, rows row 1 \(boom\): has no 'pattern'"),
+    (cause_with_more, r"verify_causes\.json, rows: don't make causes: Cause has no 'colour'"),
     (no_file, r"macos\.json: can't be read"),
 ]
 

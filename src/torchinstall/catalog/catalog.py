@@ -11,7 +11,9 @@ from torchinstall.catalog.parse_tables import (
     parse_cuda,
     parse_family,
     parse_indexes,
+    parse_integrated_targets,
     parse_mps_floors,
+    parse_verify_causes,
 )
 from torchinstall.catalog.row_reader import top
 from torchinstall.catalog.rows import DECLARED, STATUSES, ArchList
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from torchinstall.catalog.parse_tables import CudaTables, Indexes, MpsFloor
     from torchinstall.catalog.rows import Build, Companion, Floor, Generation, Release, Tegra
     from torchinstall.model.card import Card
+    from torchinstall.model.cause import Cause
 
     class Reader(Protocol):
         """Where the data files come from."""
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 _VENDOR_OF = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _LIST_PLATFORM = "linux_x86_64"
+_TARGETS = "integrated targets"
 
 
 class Catalog:
@@ -170,6 +174,13 @@ class Catalog:
         """
         return find_by_name(text, [card for vendor in VENDORS for part in self._cards(vendor) for card in part])
 
+    def gfx_is_target(self, gfx: str) -> bool:
+        """Tell whether integrated AMD graphics of this gfx, such as ``gfx1151``, count as an accelerator."""
+        if _TARGETS not in self._files:
+            self._files[_TARGETS] = parse_integrated_targets(self._reader.read("gpus/amd.json"), "gpus/amd.json")
+        targets: frozenset[str] = self._files[_TARGETS]
+        return gfx in targets
+
     def _cards(self, vendor: str) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
         parsed: tuple[tuple[Card, ...], tuple[Card, ...]] = self._file(
             f"gpus/{vendor}.json", lambda document, file: parse_cards(document, file, vendor)
@@ -204,10 +215,22 @@ class Catalog:
         return None
 
     @property
+    def joint(self) -> tuple[str, ...]:
+        """The names that are chosen together: torch, and what has rows that pair it with torch."""
+        paired = {row.name for release in self.releases for row in release.companions}
+        return ("torch", *(name for name in self.family if name in paired))
+
+    @property
     def family(self) -> tuple[str, ...]:
         """The names of the packages that are bound to the variant's index, torch first."""
         names: tuple[str, ...] = self._file("family.json", parse_family)
         return names
+
+    @property
+    def verify_causes(self) -> tuple[Cause, ...]:
+        """The error texts that a verification recognises, the first that matches counts."""
+        causes: tuple[Cause, ...] = self._file("verify_causes.json", parse_verify_causes)
+        return causes
 
     def _file(self, name: str, parse: Any) -> Any:
         if name not in self._files:

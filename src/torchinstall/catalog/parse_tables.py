@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from torchinstall.catalog.row_reader import RowReader, top
+from torchinstall.catalog.row_reader import RowReader, broken, top
 from torchinstall.catalog.rows import ArchList, Floor, Generation, Tegra
 from torchinstall.model.card import Card
 from torchinstall.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.model.cause import Cause
 
 OPEN_MODULE = ("required", "impossible", "either")
 VENDORS = ("nvidia", "amd", "intel")
@@ -117,6 +121,7 @@ def _tegra(row: RowReader) -> Tegra:
         source=row.source(),
         status=row.status(),
         checked=row.text("checked"),
+        own_code=row.flag("own_code"),
     )
 
 
@@ -168,6 +173,30 @@ def parse_cards(document: object, file: str, vendor: str) -> tuple[tuple[Card, .
     return tuple(cards.values()), products
 
 
+def parse_integrated_targets(document: object, file: str) -> frozenset[str]:
+    """Return the gfx of the integrated AMD graphics that count as accelerators."""
+    return frozenset(row.text("gfx") for row in top(document, file).rows("integrated_targets", ("gfx",)))
+
+
+def parse_verify_causes(document: object, file: str) -> tuple[Cause, ...]:
+    """Return the error texts that the verification recognises, in their order."""
+    from torchinstall.model.cause import causes_from_document
+
+    sheet = top(document, file)
+    for row in sheet.rows("rows", ("id",)):
+        row.status()
+        row.source()
+        for name in ("pattern", "outcome", "cause", "text", "checked"):
+            row.text(name)
+        for name in ("todo", "steps"):
+            if name in row.fields:
+                row.texts(name)
+    try:
+        return causes_from_document(sheet.fields)
+    except (KeyError, TypeError) as error:
+        raise broken(file, "rows", f"don't make causes: {error}") from error
+
+
 def _card(row: RowReader, vendor: str, pci_id: str | None) -> Card:
     row.status()
     return Card(
@@ -180,7 +209,7 @@ def _card(row: RowReader, vendor: str, pci_id: str | None) -> Card:
         gfx=row.text("gfx") if vendor == "amd" else None,
         family=row.text("family") if vendor == "intel" else None,
         integrated=row.optional_flag("integrated"),
-        # Every NVIDIA chip of the list has CUDA; of AMD's the resolver judges by gfx.
+        # Every NVIDIA chip of the list has CUDA.
         compute=True if vendor == "nvidia" else row.optional_flag("compute"),
         source=row.source(),
     )

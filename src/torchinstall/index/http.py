@@ -35,10 +35,7 @@ _POOL = re.compile(r"^\w+\(host=[^)]*\): ")
 _GONE = {403, 404, 410}  # several wheel indexes answer 403 for a project that they don't have
 _OK_STATUS = 200
 _AGAIN = {429, 500, 502, 503, 504}
-_ACCEPT = (
-    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
-    "text/html;q=0.1, */*;q=0.01"
-)
+_ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1, */*;q=0.01"
 
 
 class Page(Value):

@@ -57,8 +57,7 @@ def look(
     if remote:
         answers |= _read_together(remote, client, limit_s)
     return tuple(
-        answers[_page(question)].replace(role=question.role, variant=question.variant)
-        for question in questions
+        answers[_page(question)].replace(role=question.role, variant=question.variant) for question in questions
     )
 
 

@@ -39,6 +39,19 @@ class Change(Value):
     before: str | None = None
     after: str | None = None
 
+    def words(self) -> str:
+        """Return the change in one line, in uv's signs."""
+        if self.before is None:
+            return f"+ {self.name} {self.after}"
+        if self.after is None:
+            return f"- {self.name} {self.before}"
+        return f"~ {self.name} {self.before} -> {self.after}"
+
+
+def all_new(plan: Plan) -> tuple[Change, ...]:
+    """Return the changes of a plan in an environment that isn't there yet; dependencies aren't known then."""
+    return tuple(Change(name=pin.name, after=pin.version) for pin in plan.packages)
+
 
 if TYPE_CHECKING:
 

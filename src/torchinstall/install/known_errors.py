@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    from typing import Any
 
     from torchinstall.errors import TorchInstallError
 
@@ -39,28 +40,34 @@ class KnownError(Value):
 def load_known_errors(index_data: Path) -> tuple[KnownError, ...]:
     """Return the table, first match first. Raises ``CatalogError`` naming the row that is broken."""
     path = index_data / FILE
-    rows = []
-    number = 0
+    rows: list[KnownError] = []
     try:
-        for number, row in enumerate(json.loads(path.read_text("utf-8"))["rows"], 1):
-            if row["error"] not in _CLASSES:
-                raise ValueError(f"error is {row['error']!r}")
-            re.compile(row["pattern"])
-            fields = {name: row[name] for name in ("id", "pattern", "error", "text", "why")}
-            rows.append(KnownError(todo=tuple(row["todo"]), **fields))
-    except (OSError, ValueError, KeyError, TypeError, re.error) as error:
+        for row in json.loads(path.read_text("utf-8"))["rows"]:
+            rows.append(_known_error(row))  # noqa: PERF401 - the count is needed where one is broken
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise CatalogError(
             f"{path} can't be used",
-            why=f"row {number}: {error}" if number else str(error),
+            why=f"row {len(rows) + 1}: {error}",
             todo=["install torchinstall again, or correct the file"],
         ) from None
     return tuple(rows)
 
 
+def _known_error(row: dict[str, Any]) -> KnownError:
+    if row["error"] not in _CLASSES:
+        raise ValueError(f"error is {row['error']!r}")
+    try:
+        re.compile(row["pattern"])
+    except re.error as error:
+        raise ValueError(f"pattern: {error}") from None
+    fields = {name: str(row[name]) for name in ("id", "pattern", "error", "text", "why")}
+    return KnownError(todo=tuple(row["todo"]), **fields)
+
+
 def explain_failure(installer: str, output: str, rows: Sequence[KnownError], *, tail: str) -> TorchInstallError:
     """Return the error for a failed installer; what no row knows becomes an ``InstallError`` with the tail."""
     for row in rows:
-        if match := re.search(row.pattern, output, re.IGNORECASE):
+        if match := re.search(row.pattern, output, re.IGNORECASE | re.MULTILINE):
             words = {name: redact(value or "") for name, value in match.groupdict().items()}
             return _CLASSES[row.error](
                 _fill(row.text, words),

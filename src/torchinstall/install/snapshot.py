@@ -27,6 +27,7 @@ OPEN = "open"
 COMMITTED = "committed"
 
 _SCHEMA = 1
+_UV_LOCK = ".lock"  # uv makes it at its first use of an environment, and leaves it there
 _LEAVE = {"__pycache__", STATE_DIR}
 _COPY_UP_TO = 256 * 1024
 _EDITED = (".pth", ".egg-link")
@@ -41,12 +42,20 @@ class Snapshot:
     """
 
     def __init__(
-        self, prefix: Path, roots: Sequence[Path], outside: Sequence[Path], *, created: bool, state: str = OPEN
+        self,
+        prefix: Path,
+        roots: Sequence[Path],
+        outside: Sequence[Path],
+        *,
+        created: bool,
+        had_lock: bool = False,
+        state: str = OPEN,
     ) -> None:
         self.prefix = prefix
         self.roots = tuple(roots)
         self.outside = tuple(outside)
         self.created = created
+        self.had_lock = had_lock
         self.state = state
 
     @property
@@ -61,7 +70,8 @@ class Snapshot:
         A former snapshot is thrown away. Raises ``TargetError`` where the environment can't be written.
         """
         roots = _distinct(paths)
-        snapshot = cls(prefix, roots, () if created else _outside(roots, prefix), created=created)
+        outside = () if created else _outside(roots, prefix)
+        snapshot = cls(prefix, roots, outside, created=created, had_lock=(prefix / _UV_LOCK).exists())
         try:
             _remove(snapshot.folder)
             snapshot.folder.mkdir(parents=True)
@@ -94,6 +104,7 @@ class Snapshot:
                 [Path(path) for path in data["roots"]],
                 [Path(path) for path in data["outside"]],
                 created=data["created"] is True,
+                had_lock=data["had_lock"] is True,
                 state=data["state"],
             )
         except (OSError, ValueError, KeyError, TypeError):
@@ -130,6 +141,8 @@ class Snapshot:
             saved = self.folder / f"file{number}"
             path.parent.mkdir(parents=True, exist_ok=True)
             failed += _attempt(path, _restore_file, saved, path)
+        if not self.had_lock:
+            new_outside.append(self.prefix / _UV_LOCK)
         for path in new_outside:
             failed += _attempt(path, _remove, path)
             _remove_empty(path.parent, self.prefix)
@@ -146,6 +159,7 @@ class Snapshot:
             "schema": _SCHEMA,
             "state": self.state,
             "created": self.created,
+            "had_lock": self.had_lock,
             "roots": [str(path) for path in self.roots],
             "outside": [str(path) for path in self.outside],
         }

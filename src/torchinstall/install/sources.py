@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def check_sources(job: Job, default_url: str | None, session: Client) -> bool:
     """Tell whether the default index answers; raise ``IndexUnreachableError`` where one of the pins' doesn't.
 
-    Offline nothing is asked. The default index is only told about, since what the plan needs of it may be
-    installed already.
+    Offline nothing is asked. The default index is only told about, since what the plan needs of it may be in
+    the installer's cache.
     """
     if job.offline or job.settings.offline or session.offline:
         return True

@@ -10,7 +10,7 @@ from torchinstall.errors import InstallError, TargetError
 from torchinstall.install.backend import Change, Job
 from torchinstall.install.preflight import Space, check_space, check_target, target_paths
 from torchinstall.install.process import terminations_as_interrupts, uninterrupted
-from torchinstall.install.snapshot import COMMITTED, OPEN, STATE_DIR, Snapshot
+from torchinstall.install.snapshot import OPEN, STATE_DIR, Snapshot
 from torchinstall.model.value import Value
 from torchinstall.model.verdict import FAILED, Verdict
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from torchinstall.install.backend import Installer
     from torchinstall.install.target import Target
+
+
+class _LockedError(TargetError):
+    """Another run has the environment: nothing in it is ours to clear away."""
 
 
 class Outcome(Value):
@@ -57,13 +61,16 @@ def install(
         check_space(target, space or Space(), environ)
         with locked(target), terminations_as_interrupts():
             recovered = _recover(target)
-            return _install(job, installer, verify, keep, keep_previous).replace(recovered=recovered)
+            outcome = _install(job, installer, verify, keep, keep_previous)
+    except _LockedError:
+        raise
     except BaseException:
         if target.created:
             _remove_created(target)
         raise
-    finally:
-        _tidy(target)
+    if outcome.restored and target.created:
+        _remove_created(target)
+    return outcome.replace(recovered=recovered)
 
 
 def restore_previous(target: Target) -> bool:
@@ -72,18 +79,15 @@ def restore_previous(target: Target) -> bool:
     if Snapshot.open(prefix) is None:
         return False
     check_target(target)
-    try:
-        with locked(target):
-            snapshot = Snapshot.open(prefix)
-            if snapshot is None or snapshot.created:
-                # An environment that our run made has no former state; whoever wants it gone removes it.
-                return False
-            with uninterrupted():
-                snapshot.restore()
-                snapshot.discard()
-            return True
-    finally:
-        _tidy(target)
+    with locked(target):
+        snapshot = Snapshot.open(prefix)
+        if snapshot is None or snapshot.created:
+            # An environment that our run made has no former state; whoever wants it gone removes it.
+            return False
+        with uninterrupted():
+            snapshot.restore()
+            snapshot.discard()
+        return True
 
 
 @contextlib.contextmanager
@@ -97,7 +101,7 @@ def locked(target: Target) -> Iterator[None]:
         lock = FileLock(path, timeout=0)
         lock.acquire()
     except Timeout:
-        raise TargetError(
+        raise _LockedError(
             f"{target.prefix} is locked by another run",
             why="two installations into one environment would spoil each other",
             todo=["wait until the other torchinstall has ended", "or use another environment: --venv DIR"],
@@ -111,7 +115,10 @@ def locked(target: Target) -> Iterator[None]:
     try:
         yield
     finally:
+        # The lock file goes while it is still held: a run that opens it later makes a new one.
+        _tidy(path.parent, lock_path=path)
         lock.release()
+        _tidy(path.parent, lock_path=path)
 
 
 def _install(job: Job, installer: Installer, verify: Callable[[], Verdict], keep: bool, keep_previous: bool) -> Outcome:
@@ -157,17 +164,12 @@ def _remove_created(target: Target) -> None:
         shutil.rmtree(_prefix(target), ignore_errors=True)
 
 
-def _tidy(target: Target) -> None:
+def _tidy(folder: Path, *, lock_path: Path) -> None:
     """Leave nothing of ours in the environment but a committed snapshot."""
-    if target.prefix is None:
-        return
-    folder = Path(target.prefix) / STATE_DIR
-    snapshot = Snapshot.open(Path(target.prefix))
-    if snapshot is None or snapshot.state != COMMITTED:
-        with contextlib.suppress(OSError):
-            (folder / "lock").unlink()
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+    with contextlib.suppress(OSError):
+        lock_path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # stays where a snapshot is in it
 
 
 def _prefix(target: Target) -> Path:

@@ -124,7 +124,7 @@ def _write(job: Job, folder: Path, default: str | None) -> list[str]:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder of its own: uv takes settings from the project round its working directory."""
+    """Make a folder of its own: uv takes settings from the project round its working directory."""
     import shutil
     import tempfile
     from pathlib import Path

@@ -4,7 +4,8 @@ Stands alone, in the syntax of Python 3.6, and prints one JSON object between tw
 imported: that takes seconds, and may crash in the very environment that is to be mended.
 """
 
-# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
+# Plain os.path: importing pathlib would cost more start-up time than all the calls here.
+# ruff: noqa: PTH
 import json
 import os
 import re
@@ -67,7 +68,7 @@ def architecture() -> str:
 def site_folders() -> "list[str]":
     """Return the folders in which packages are found, in the order of import."""
     folders = [path for path in sys.path if os.path.isdir(path)]
-    if sysconfig.get_path("purelib") in folders and environment_kind(getattr(sys, "base_prefix", "")) == "system":
+    if sys.prefix == getattr(sys, "base_prefix", sys.prefix):
         # -I leaves the user's own packages out; programs that this Python runs find them.
         import site
 

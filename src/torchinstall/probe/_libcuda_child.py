@@ -5,7 +5,8 @@ costs nothing; ``devices`` starts the driver (cuInit), but makes no context. Fac
 between two cookies after every step. https://docs.nvidia.com/cuda/cuda-driver-api/
 """
 
-# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
+# Plain os.path: importing pathlib would cost more start-up time than all the calls here.
+# ruff: noqa: PTH
 from __future__ import annotations
 
 import ctypes

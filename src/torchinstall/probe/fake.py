@@ -4,7 +4,8 @@ Files are read under the folder (its ``proc``, ``sys``, ``dev``, ``etc``, ``usr`
 its ``bin`` alone and native libraries from its ``lib``; ``system.json`` says what isn't a file.
 """
 
-# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
+# Plain os.path: importing pathlib would cost more start-up time than all the calls here.
+# ruff: noqa: PTH
 from __future__ import annotations
 
 import os

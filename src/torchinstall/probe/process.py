@@ -1,6 +1,7 @@
 """Foreign processes: a time limit, all output read at once, the whole process group ended at the limit."""
 
-# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
+# Plain os.path: importing pathlib would cost more start-up time than all the calls here.
+# ruff: noqa: PTH
 from __future__ import annotations
 
 import os

@@ -4,7 +4,8 @@ A fake machine (see ``fake``) is the same object over a folder, so that every
 probe runs on it unchanged.
 """
 
-# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
+# Plain os.path: importing pathlib would cost more start-up time than all the calls here.
+# ruff: noqa: PTH
 from __future__ import annotations
 
 import errno

@@ -1,6 +1,7 @@
 """The target interpreter: asked by running a stand-alone script in it, never by importing anything of its packages."""
 
-# ruff: noqa: PTH - plain os.path: pathlib would cost more start-up time than all the calls here.
+# Plain os.path: importing pathlib would cost more start-up time than all the calls here.
+# ruff: noqa: PTH
 from __future__ import annotations
 
 from torchinstall.errors import UsageError

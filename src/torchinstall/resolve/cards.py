@@ -194,13 +194,13 @@ def _one_vendor(
 
 
 def _stack_works(vendor: str, machine: Machine) -> bool:
-    driver = getattr(machine, vendor, None)
+    drivers = {"nvidia": machine.nvidia, "amd": machine.amd, "intel": machine.intel, "ascend": machine.ascend}
+    driver = drivers.get(vendor)
     if driver is None:
         return False
-    state = driver.state
-    if state is not None:
-        return state == "ok"
-    return any(value for value in driver.__dict__.values())
+    if driver.state is not None:
+        return driver.state == "ok"
+    return any(driver.__dict__.values())
 
 
 def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Catalog) -> Selection:

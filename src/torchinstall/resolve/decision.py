@@ -67,7 +67,7 @@ def decide(question: Question) -> Decision:
     if selection.blocked is not None:
         return base.replace(stopped=selection.blocked)
     fitting = [candidate.build for candidate in judged if candidate.why_not is None]
-    companions = companion_names(request, catalog.family)
+    companions = companion_names(request, catalog.joint)
     found = supply(fitting, companions, request, machine, catalog, sources)
     if found is not None:
         return base.replace(solution=found.solution, supply=found)

@@ -145,9 +145,7 @@ def solve(
     """Return the best joint choice among these builds (best first), or ``None``."""
     provider = Provider(builds, companions, request, catalog, sources, mode)
     demands = [
-        Demand(name=wish.name, wish=wish)
-        for wish in (*request.wishes, *request.constraints)
-        if wish.name == TORCH
+        Demand(name=wish.name, wish=wish) for wish in (*request.wishes, *request.constraints) if wish.name == TORCH
     ]
     demands = demands or [Demand(name=TORCH)]
     resolver: Resolver[Demand, Choice, str] = Resolver(provider, BaseReporter())

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from torchinstall.model.request import Request
     from torchinstall.resolve.decision import Decision, Question
 
+_OTHER_OWNERS = {"conda": "conda", "distribution": "the distribution"}
+
 
 def keep(plan: Plan, decision: Decision, question: Question) -> Plan:
     """Return the plan to keep what is installed, where that is right; else the given plan."""
@@ -47,8 +49,8 @@ def vendor_of(machine: Machine) -> str | None:
     installed = machine.installed.get(TORCH, "")
     local = installed.partition("+")[2]
     by = machine.installed_by.get(TORCH)
-    if by and by not in {"pip", "uv", "torchinstall"}:
-        return f"installed by {by}"
+    if by in _OTHER_OWNERS:
+        return f"installed by {_OTHER_OWNERS[by]}"
     if local and not backend(local):
         return f"local version +{local}"
     if machine.jetson is not None:
@@ -84,7 +86,7 @@ def fitting_build(decision: Decision, machine: Machine, request: Request) -> Bui
 
 
 def _companions_right(build: Build, machine: Machine, request: Request, catalog: Catalog) -> bool:
-    for name in companion_names(request, catalog.family):
+    for name in companion_names(request, catalog.joint):
         installed = machine.installed.get(name)
         if installed is None or not _admitted(name, installed, request):
             return False
@@ -98,7 +100,7 @@ def _companions_right(build: Build, machine: Machine, request: Request, catalog:
 
 def _satisfied(plan: Plan, question: Question, why: Reason, build: Build | None = None) -> Plan:
     machine = question.machine
-    names = (TORCH, *companion_names(question.request, question.catalog.family))
+    names = (TORCH, *companion_names(question.request, question.catalog.joint))
     packages = tuple(
         Pin(name=name, version=machine.installed[name], index="installed", local=None)
         for name in names
@@ -118,6 +120,7 @@ def _satisfied(plan: Plan, question: Question, why: Reason, build: Build | None 
         alternatives=alternatives[:3],
         commands={},
         fallback=None,
+        unreachable=None,
     )
 
 
@@ -131,3 +134,21 @@ def _admitted(name: str, installed: str, request: Request) -> bool:
 
 def _base(version: str) -> str:
     return version.partition("+")[0]
+
+
+def stale_packages(plan: Plan, machine: Machine) -> tuple[str, ...]:
+    """Return the packages to reinstall though the installer may think that they are right.
+
+    The default index shows no local part, so uv and pip take an installed ``2.15.0+cpu`` for its ``2.15.0``;
+    only what torch/version.py says tells them apart.
+    """
+    stale = []
+    for pin in plan.packages:
+        installed = machine.installed.get(pin.name)
+        if installed is None or _base(installed) != _base(pin.version):
+            continue
+        local = installed.partition("+")[2]
+        wanted = (pin.local or "").lstrip("+")
+        if local != wanted:
+            stale.append(pin.name)
+    return tuple(stale)

@@ -38,7 +38,7 @@ class OwnSources(Value):
 
 def pages(decision: Decision, request: Request, catalog: Catalog, own: OwnSources) -> tuple[Page, ...]:
     """Return the pages to look at for this decision, the user's own sources first."""
-    names = (TORCH, *companion_names(request, catalog.family))
+    names = (TORCH, *companion_names(request, catalog.joint))
     found = [
         Page(url=url, project=name, kind=kind, role=role)
         for name in names

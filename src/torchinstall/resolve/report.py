@@ -48,7 +48,8 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         unreachable=supply.unreachable,
     )
     if supply.unreachable is not None:
-        return chosen.replace(alternatives=nearest_reachable(supply))
+        ways = nearest_reachable(supply) + after_choice(decision, question)
+        return keep(chosen.replace(alternatives=ways[:3]), decision, question)
     return keep(chosen.replace(alternatives=after_choice(decision, question)), decision, question)
 
 
