@@ -75,7 +75,7 @@ class App:
 
     def detect(self, options: Options) -> Machine:
         """Return the machine as seen, with what the options declare laid over it."""
-        target = None if options.sysroot else self._target_if_any(options)
+        target = self._target_if_any(options)
         return self._declared(self._seen(options, target), options)
 
     def read_machine(self, text: str, options: Options) -> Machine:
@@ -102,7 +102,7 @@ class App:
         if machine_text is not None:
             machine = self.read_machine(machine_text, options)
         else:
-            target = None if options.sysroot else self._target_if_any(options)
+            target = self._target_if_any(options)
             machine = self._declared(self._seen(options, target), options)
         return self._planned(machine, options, target)
 
@@ -176,6 +176,8 @@ class App:
 
     def _target_if_any(self, options: Options) -> Target | None:
         """Return the target for a plan, which needs none: a version is enough, or nothing at all."""
+        if options.sysroot and not (options.venv or (options.python and _is_path(options.python))):
+            return None  # nothing of the real machine shows on a fake one
         try:
             return self._target(options)
         except UsageError:
@@ -227,19 +229,24 @@ class App:
         )
 
     def _seen(self, options: Options, target: Target | None) -> Machine:
+        """Return what is seen. A fake machine has its own Python, unless a real environment is the target."""
         from torchinstall.probe.detect import detect
+        from torchinstall.probe.system import real_system
 
+        interpreter = target.python if target is not None else None
         if options.sysroot:
             from torchinstall.probe.fake import fake_system
+            from torchinstall.probe.target import TargetQuestion
 
-            system = fake_system(self.cwd / options.sysroot)
+            machine = detect(fake_system(self.cwd / options.sysroot), cards=self.catalog.card)
+            if interpreter is not None:
+                facts = TargetQuestion(real_system(self.environ), interpreter).answer()
+                machine = machine.replace(
+                    python=facts.python, installed=facts.installed, installed_by=facts.installed_by
+                )
         else:
-            from torchinstall.probe.system import real_system
-
-            system = real_system(self.environ)
-        interpreter = target.python if target is not None else None
-        machine = detect(system, cards=self.catalog.card, python=interpreter)
-        if interpreter is None and options.python and not options.sysroot:
+            machine = detect(real_system(self.environ), cards=self.catalog.card, python=interpreter)
+        if interpreter is None and options.python:
             from torchinstall.resolve.declare import python_version
 
             machine = machine.replace(python=python_version(options.python))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,9 @@ from install.helpers import contents
 from torchinstall.errors import InstallError, TargetError
 from torchinstall.install import snapshot as module
 from torchinstall.install.snapshot import STATE_DIR, Snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture

@@ -107,6 +107,9 @@ def _parser(command: str) -> Parser:
         _machine(parser, command)
     if command == "install":
         _install(parser)
+    if command == "verify":
+        parser.add_argument("--cpu", action="store_true", help="the build is meant for the CPU, though a GPU is here")
+        parser.add_argument("--sysroot", metavar="DIR", help="look at the files and commands under DIR instead")
     _output(parser)
     return parser
 

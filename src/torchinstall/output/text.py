@@ -94,6 +94,12 @@ UNDETERMINED_TODO = (
 )
 
 
+_NOT_TOLD = frozenset(
+    {"withdrawn", "backend", "not-cpu", "other-variant", "fallback-own", "fallback-own-older", "fallback-older"}
+)
+"""Rules that nobody asks about, or that the plan has said already."""
+
+
 def worth_telling(plan: Plan) -> list[Rejection]:
     """Return the few losers that a reader asks about: the newest releases above the choice, one line each."""
     told: list[Rejection] = []
@@ -101,7 +107,7 @@ def worth_telling(plan: Plan) -> list[Rejection]:
     for rejection in plan.rejected:
         if plan.torch and numbers(rejection.torch) <= numbers(plan.torch):
             break
-        if rejection.torch in seen or rejection.reason.rule in {"withdrawn", "backend", "not-cpu", "other-variant"}:
+        if rejection.torch in seen or rejection.reason.rule in _NOT_TOLD:
             continue
         seen.add(rejection.torch)
         told.append(rejection)
@@ -127,7 +133,8 @@ def verdict_lines(verdict: Verdict, *, verbose: bool = False) -> list[Line]:
         lines.append(
             Line(text=f"{step.state} {step.name}{device}{took}{detail}", style=QUIET if step.state == "ok" else PLAIN)
         )
-    lines += section("Warning", verdict.warnings, NOTE)
+    if verbose or verdict.outcome != PROVED:
+        lines += section("Warning", verdict.warnings, NOTE)
     lines += section("Do", verdict.todo)
     if verbose and verdict.tail and verdict.outcome != PROVED:
         lines += section("Output", verdict.tail.splitlines()[-15:], QUIET)

@@ -64,7 +64,7 @@ def request_of(
         offline=options.offline or offline,
         allow_older=options.allow_older,
         replace_vendor_build=options.replace_vendor_build,
-        mirror=options.mirror,
+        mirror=_mirror(options.mirror),
     )
 
 
@@ -99,6 +99,19 @@ def plans(
             yield identity, error
         except ValueError as error:
             yield identity, MachineFileError(f"the line isn't JSON: {error}")
+
+
+def _mirror(text: str | None) -> str | None:
+    """Return the address template of a mirror; one without a place for the variant has a folder a variant."""
+    if text is None:
+        return None
+    if "://" not in text:
+        raise UsageError(
+            f"--mirror {text!r} isn't an address",
+            why="a mirror is given by its URL; {variant} in it stands for cu126 and so on",
+            todo=["--mirror https://mirror.example/pytorch/whl", "--mirror https://mirror.example/{variant}/simple"],
+        )
+    return text if "{variant}" in text else text.rstrip("/") + "/{variant}"
 
 
 def _of_line(general: Request, asked: object, catalog: Catalog) -> Request:

@@ -27,7 +27,7 @@ class Page(Value):
 
 
 class OwnSources(Value):
-    """What uv and pip are configured with. ``default_index`` is a URL."""
+    """What uv and pip are configured with. ``default_index`` is a URL, ``mirror`` one with ``{variant}`` in it."""
 
     default_index: str
     extra_indexes: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def _home(build: Build, name: str, catalog: Catalog, own: OwnSources) -> list[Pa
         return [Page(url=own.default_index, project=name, role=DEFAULT)]
     found = []
     if own.mirror:
-        url = own.mirror.format(variant=build.variant)
+        url = own.mirror.replace("{variant}", build.variant)
         found.append(Page(url=url, project=name, kind=own.mirror_kind, role=MIRROR, variant=build.variant))
     found.append(Page(url=catalog.index_url(build.variant), project=name, variant=build.variant))
     return found

@@ -152,7 +152,8 @@ def _why(decision: Decision, solution: Solution, machine: Machine, catalog: Cata
     pair = {"torch": build.torch, "variant": build.variant}
     here = {**pair, "source": build.source}
     fitting = [c.build.variant for c in decision.candidates if c.why_not is None and c.build.torch == build.torch]
-    reasons.append(reason("chosen-newest", torch=build.torch, source=build.source))
+    if decision.supply is None or decision.supply.solution is decision.supply.ideal:
+        reasons.append(reason("chosen-newest", torch=build.torch, source=build.source))
     if selection.named:
         reasons.append(reason("chosen-named", **here))
     elif len(fitting) == 1:
