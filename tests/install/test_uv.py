@@ -139,6 +139,23 @@ def test_pips_settings_reach_uv_where_uv_has_none(replica, target, tmp_path, mon
     assert versions(target)["filelock"] == "1.0"
 
 
+def test_an_extra_index_that_is_also_the_pins_own_still_serves_the_rest(replica, target, monkeypatch):
+    replica.add_wheel("own", StubWheel("torch", "2.14.1+vendor", TAG, LINUX[0], requires=("filelock",)))
+    replica.add_wheel("own", StubWheel("private-tool", "3.0", "py3", "any"))
+    replica.fault("/whl/own/filelock/", status=404)
+    monkeypatch.setenv("UV_INDEX", f"own={replica.url('own')}")
+    uv().install(job(target, pin("torch", "2.14.1+vendor", replica.url("own")), others=["private-tool"]))
+    assert versions(target) == {"torch": "2.14.1+vendor", "private_tool": "3.0", "filelock": "1.0"}
+
+
+@pytest.mark.parametrize("name", ["wheels, and more", "wheels"])
+def test_find_links_with_a_comma_in_the_path(replica, target, tmp_path, monkeypatch, name):
+    folder = Replica().flat_dir(tmp_path / name, StubWheel("private-tool", "3.0", "py3", "any"))
+    monkeypatch.setenv("PIP_FIND_LINKS", f"file://{tmp_path}/{name}".replace(" ", "%20"))
+    uv().install(job(target, pin("torch", "2.14.1+cu126", replica.url("cu126")), others=["private-tool"]))
+    assert versions(target)["private_tool"] == "3.0", folder
+
+
 def test_other_requirements_may_be_files_and_paths(replica, target, tmp_path):
     (tmp_path / "reqs").mkdir()
     (tmp_path / "reqs" / "more.txt").write_text("app\n")

@@ -193,3 +193,21 @@ def test_a_table_of_cards_that_fails_is_noted(machine_folder, nvidia_files):
     machine = detect(fake_system(machine_folder(nvidia_files)), cards=broken)
     assert [gpu.pci_id for gpu in machine.gpus] == ["10de:2684"]
     assert any("no table" in note for note in machine.notes)
+
+
+def test_looking_at_a_machine_without_accelerator_imports_nothing_heavy():
+    """Start-up is a feature: no subprocess, no JSON, no pathlib for a machine on which there is nothing to ask."""
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        "from torchinstall.probe.detect import detect\n"
+        "from torchinstall.probe.system import System\n"
+        "detect(System(environ={}, os_name='linux', arch='x86_64', kernel_release='6.8'), cards=lambda pci_id: None)\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = Child([sys.executable, "-c", code], dict(os.environ), 20).collect()
+    assert done.rc == 0, done.err
+    loaded = set(done.out.split())
+    assert "torchinstall.probe.nvidia" in loaded
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("there is something to ask here")
+    assert not loaded & {"subprocess", "json", "pathlib", "dataclasses", "typing", "ctypes", "socket", "requests"}

@@ -6,10 +6,10 @@ import os
 import re
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
-from urllib.request import url2pathname
 
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_DRIVE = re.compile(r"/[A-Za-z]:")
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
@@ -36,7 +36,10 @@ def local_path(location: str) -> Path | None:
     if parts.scheme.lower() != "file":
         return None
     host = f"//{parts.netloc}" if parts.netloc not in {"", "localhost"} else ""
-    return Path(url2pathname(host + parts.path) if os.name == "nt" else unquote(host + parts.path))
+    path = unquote(host + parts.path)
+    if os.name == "nt" and _DRIVE.match(path):
+        path = path[1:]  # /C:/wheels; urllib.request has a function for it, at eighty milliseconds
+    return Path(path)
 
 
 def absolute(location: str, base: Path) -> str:

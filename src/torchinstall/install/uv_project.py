@@ -123,8 +123,9 @@ def arguments(job: Job, *, project: Path, constraints: Path | None, others: Path
     words += ["--break-system-packages"] if job.target.system and job.target.externally_managed else []
     words += ["--offline"] if job.offline or job.settings.offline else []
     words += ["--no-index"] if job.settings.no_index else []
-    for link in find_links(job.settings):
-        words += ["--find-links", link]
+    links = find_links(job.settings)
+    if any("," in link for link in links):  # the variable takes a list with commas
+        words += [word for link in links for word in ("--find-links", link)]
     return words
 
 
@@ -142,6 +143,9 @@ def environment(job: Job, environ: Mapping[str, str]) -> dict[str, str]:
     extra = _variables(settings, UV, EXTRA_INDEX) or _without_files(settings, EXTRA_INDEX)
     if extra:
         env["UV_INDEX"] = " ".join(extra)
+    links = find_links(settings)
+    if links and not any("," in link for link in links):
+        env["UV_FIND_LINKS"] = ",".join(links)
     if settings.cert and not env.get("SSL_CERT_FILE"):
         env["SSL_CERT_FILE"] = settings.cert
     return env

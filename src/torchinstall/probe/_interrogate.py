@@ -5,7 +5,7 @@ imported: that takes seconds, and may crash in the very environment that is to b
 """
 
 # Plain os.path: importing pathlib would cost more start-up time than all the calls here.
-# ruff: noqa: PTH
+# ruff: noqa: PTH112, PTH113, PTH118, PTH119, PTH123, PTH208
 import json
 import os
 import re

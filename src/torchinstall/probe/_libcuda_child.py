@@ -6,7 +6,7 @@ between two cookies after every step. https://docs.nvidia.com/cuda/cuda-driver-a
 """
 
 # Plain os.path: importing pathlib would cost more start-up time than all the calls here.
-# ruff: noqa: PTH
+# ruff: noqa: PTH123
 from __future__ import annotations
 
 import ctypes

@@ -156,7 +156,7 @@ def accelerator_evidence(system: System, gpus: Sequence[GpuFacts]) -> tuple[tupl
     vendors = set()
     for gpu in gpus:
         # A display adapter that no PyTorch build is meant for is no accelerator that got lost.
-        if gpu.compute is False or (gpu.vendor == "intel" and not gpu.compute):
+        if not gpu.may_compute:
             continue
         vendors.add(gpu.vendor)
         evidence.append(f"{gpu.vendor} device {gpu.get('pci_id') or ''} at {gpu.get('bus_id') or 'an unknown address'}")

@@ -109,7 +109,7 @@ class _Detection:
         }
         container = self._container(marks, gpus)
         clients = None
-        if system.os_name == LINUX and not any(gpu.compute is not False for gpu in gpus):
+        if system.os_name == LINUX and not any(gpu.may_compute for gpu in gpus):
             clients = self._try("the batch system", lambda: batch_system(system), None)
         return Machine(
             os=self._value(Os, os_facts, "os"),

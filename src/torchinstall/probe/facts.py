@@ -44,6 +44,11 @@ class GpuFacts(Facts):
         """The maker, as in the machine JSON."""
         return str(self.values["vendor"])
 
+    @property
+    def may_compute(self) -> bool:
+        """Whether a PyTorch build can be meant for it, as far as is known; Intel's table lists all that can."""
+        return self.compute is True if self.vendor == "intel" else self.compute is not False
+
 
 class VendorFacts:
     """What the probe of one vendor found: its accelerators, and its driver (``None``: no trace of one)."""

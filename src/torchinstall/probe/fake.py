@@ -5,7 +5,7 @@ its ``bin`` alone and native libraries from its ``lib``; ``system.json`` says wh
 """
 
 # Plain os.path: importing pathlib would cost more start-up time than all the calls here.
-# ruff: noqa: PTH
+# ruff: noqa: PTH113, PTH115
 from __future__ import annotations
 
 import os

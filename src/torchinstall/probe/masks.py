@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from torchinstall.probe.system import System
 
 BUS_ORDER = "CUDA_DEVICE_ORDER"
+CUDA_MASK = "CUDA_VISIBLE_DEVICES"
 _MASKS = {
-    "nvidia": ("CUDA_VISIBLE_DEVICES",),
-    # ROCR hides at the lowest level, HIP numbers what is left; torch obeys CUDA's name for HIP as well.
-    "amd": ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    "nvidia": (CUDA_MASK,),
+    # ROCR hides at the lowest level, HIP numbers what is left; HIP obeys CUDA's name as well, which is
+    # meant for NVIDIA's cards where there are some.
+    "amd": ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", CUDA_MASK),
     "intel": ("ZE_AFFINITY_MASK",),
     "ascend": ("ASCEND_RT_VISIBLE_DEVICES",),
 }
@@ -28,11 +30,12 @@ def apply_masks(system: System, gpus: Sequence[GpuFacts], cuda_order: Sequence[s
 
     ``cuda_order`` is the order of bus addresses in which CUDA numbers the cards, where libcuda told it.
     """
+    nvidia = any(gpu.vendor == "nvidia" for gpu in gpus)
     for vendor, names in _MASKS.items():
         own = [gpu for gpu in gpus if gpu.vendor == vendor]
         for name in names:
             value = system.environ.get(name)
-            if value is None or not own:
+            if value is None or not own or (vendor == "amd" and name == CUDA_MASK and nvidia):
                 continue
             order = cuda_numbering(system, own, cuda_order) if vendor == "nvidia" else own
             chosen = named_cards(value, order)

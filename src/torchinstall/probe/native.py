@@ -5,8 +5,6 @@ Both children are started before either is waited for, so that two slow librarie
 
 from __future__ import annotations
 
-import json
-
 from torchinstall.model.value import Value
 from torchinstall.probe.pci import bus_address
 
@@ -127,6 +125,8 @@ def native_folders(system: System) -> tuple[str, ...]:
 
 def between_cookies(output: str, cookie: str) -> Mapping[str, Any]:
     """Return the last whole JSON object between two cookies; an empty one where there is none."""
+    import json
+
     for piece in reversed(output.split(cookie)[1::2]):
         try:
             facts = json.loads(piece)

@@ -55,9 +55,11 @@ def sysfs_module_version(system: System) -> str | None:
 
 def procfs_driver(system: System) -> tuple[str | None, str | None]:
     """Return the version of the loaded kernel module and whether it is the ``open`` or the ``closed`` one."""
-    line = system.read_line(f"{_PROC}/version")
-    if line is None:
+    text = system.read_text(f"{_PROC}/version")
+    if text is None:
         return None, None
+    # The compiler's version stands in the next line.
+    line = next((line for line in text.splitlines() if line.startswith("NVRM version:")), "")
     match = _VERSION.search(line)
     if match is None:
         system.note(f"{_PROC}/version holds no driver version: {line:.60}")

@@ -1,7 +1,7 @@
 """Foreign processes: a time limit, all output read at once, the whole process group ended at the limit."""
 
 # Plain os.path: importing pathlib would cost more start-up time than all the calls here.
-# ruff: noqa: PTH
+# ruff: noqa: PTH100
 from __future__ import annotations
 
 import os

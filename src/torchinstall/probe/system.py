@@ -5,7 +5,7 @@ probe runs on it unchanged.
 """
 
 # Plain os.path: importing pathlib would cost more start-up time than all the calls here.
-# ruff: noqa: PTH
+# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH115, PTH117, PTH118, PTH120
 from __future__ import annotations
 
 import errno

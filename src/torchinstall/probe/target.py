@@ -1,7 +1,7 @@
 """The target interpreter: asked by running a stand-alone script in it, never by importing anything of its packages."""
 
 # Plain os.path: importing pathlib would cost more start-up time than all the calls here.
-# ruff: noqa: PTH
+# ruff: noqa: PTH100, PTH118, PTH120
 from __future__ import annotations
 
 from torchinstall.errors import UsageError

@@ -224,9 +224,9 @@ def _changed_systems(decision: Decision, machine: Machine) -> Iterator[tuple[Mac
 
 def _other_pythons(machine: Machine, catalog: Catalog) -> list[str]:
     """Return other Pythons, nearest first: going down a version is the smaller change than going up two."""
-    if not machine.python.version:
+    here = numbers(machine.python.version or "")[:2]
+    if len(here) < 2:  # noqa: PLR2004 - major and minor
         return []
-    here = numbers(machine.python.version)[:2]
     known = {
         int(tag[3:])
         for release in catalog.releases
