@@ -32,17 +32,29 @@ def works(*names: str) -> Behaviour:
         ("rtx4090-580-open", ("rtx4090",), "2.15.0+cu132", "0.29.2+cu132"),
         ("rtx4090-535", ("rtx4090",), "2.14.1+cu126", "0.29.1+cu126"),
         ("gtx1080-rtx4090", ("gtx1080", "rtx4090"), "2.14.1+cu126", "0.29.1+cu126"),
-        ("v100-rtx5090", ("v100", "rtx5090"), "2.10.0+cu128", "0.25.0+cu128"),
+        ("v100-rtx5090", ("rtx5090",), "2.15.0+cu132", "0.29.2+cu132"),
         ("cpu-only", (), "2.14.1+cpu", "0.29.1+cpu"),
     ],
 )
-def test_installs_the_right_pair(make_world, machine: str, cards: tuple[str, ...], torch: str, torchvision: str) -> None:
+def test_installs_the_right_pair(
+    make_world, machine: str, cards: tuple[str, ...], torch: str, torchvision: str
+) -> None:
     world: World = make_world(works(*cards) if cards else None)
     done = world.install(machine, "torch", "torchvision")
     assert done.returncode == 0, done.stdout + done.stderr
     assert world.versions()["torch"] == torch
     assert world.versions()["torchvision"] == torchvision
     assert "Verified" in done.stdout
+
+
+def test_volta_beside_blackwell_by_declaration(make_world) -> None:
+    """No kernel module drives both, but a fleet may have one kind of machine each and one environment for both."""
+    world: World = make_world(works("v100", "rtx5090"))
+    cards = ("--gpu", "V100", "--gpu", "RTX 5090", "--driver", "575.51.03")
+    done = world.run("--venv", str(world.venv), *cards, "torch", "torchvision")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert world.versions()["torch"] == "2.10.0+cu128"
+    assert world.versions()["torchvision"] == "0.25.0+cu128"
 
 
 def test_the_plan_of_a_card_that_no_wheel_serves_with_the_other(world: World, tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def make(uv_binary):
 
 def find(cwd: Path, environ=None, **named):
     words = {"python": None, "venv": None, "system": False, **named}
-    env = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
+    path = os.pathsep.join([str(Path(sys.base_prefix, "bin")), os.environ["PATH"]])  # the version of THIS is there
+    env = {"PATH": path, "HOME": str(cwd), "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
     return find_target(**words, environ={**env, **(environ or {})}, cwd=cwd)
 
 

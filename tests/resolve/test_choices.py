@@ -65,6 +65,8 @@ INSTALLS = [
     ("orin on jetpack 7.2", linux(nvidia("Orin", "8.7", integrated=True), arch="aarch64", jetson=Jetson(l4t="39.2.0", soc="tegra234")), want("torch"), "2.15.0", "cu132"),
     ("nouveau card beside a driven one", linux(nvidia("GT 710", "3.5", driver="nouveau"), RTX_4090.replace(driver="nvidia"), driver="580.95.05"), want("torch"), "2.15.0", "cu132"),
     ("pascal beside ada on 590: only ada counts", linux(GTX_1080, RTX_4090, driver="590.48.01"), want("torch"), "2.15.0", "cu132"),
+    ("volta under the open module, beside blackwell", linux(V100, RTX_5090, driver="575.51.03").replace(nvidia=linux(V100, driver="575.51.03").nvidia.replace(kernel_module="open")), PAIR, "2.11.0", "cu128"),
+    ("card without a bound driver beside a driven one", linux(V100.replace(driver="none"), RTX_5090.replace(driver="nvidia"), driver="580.95.05"), PAIR, "2.15.0", "cu132"),
     ("capability from the PCI id", linux(Gpu(vendor="nvidia", pci_id="10de:2684"), driver="580.95.05"), want("torch"), "2.15.0", "cu132"),
     ("forward compatibility", linux(H100, driver="535.183.01").replace(nvidia=linux(H100, driver="535.183.01").nvidia.replace(libcuda="13.0")), want("torch"), "2.15.0", "cu132"),
     ("wsl2 compares with windows minima", linux(RTX_4090, driver="580.65.06").replace(os=linux().os.replace(wsl=True)), want("torch"), "2.14.1", "cu126"),
@@ -77,6 +79,7 @@ BLOCKED = [
     ("pascal and blackwell", linux(GTX_1080, RTX_5090, driver="580.95.05"), PAIR, "no-tuple-all"),
     ("pascal on 590", linux(GTX_1080, driver="590.48.01"), PAIR, "blocked-dropped"),
     ("blackwell on 550", linux(RTX_5090, driver="550.54.15"), PAIR, "blocked-new"),
+    ("blackwell under the closed module", linux(RTX_5090, driver="580.95.05").replace(nvidia=linux(RTX_5090, driver="580.95.05").nvidia.replace(kernel_module="closed")), PAIR, "blocked-module"),
     ("card without a driver", linux(RTX_4090, state="missing"), PAIR, "driver-missing"),
     ("nouveau", linux(RTX_4090.replace(driver="nouveau"), state="nouveau"), PAIR, "driver-nouveau"),
     ("library mismatch", linux(RTX_4090, driver="580.95.05", state="library-mismatch"), PAIR, "driver-library-mismatch"),
@@ -100,7 +103,9 @@ UNDETERMINED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("machine", "request_", "torch", "variant"), [row[1:] for row in INSTALLS], ids=[r[0] for r in INSTALLS])
+@pytest.mark.parametrize(
+    ("machine", "request_", "torch", "variant"), [row[1:] for row in INSTALLS], ids=[r[0] for r in INSTALLS]
+)
 def test_installs(machine: Machine, request_, torch: str, variant: str, catalog: Catalog) -> None:
     plan = resolve(machine, request_, catalog)
     assert (plan.outcome, plan.torch, plan.variant) == ("install", torch, variant), plan.blocked

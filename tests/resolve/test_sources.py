@@ -59,7 +59,10 @@ def test_what_the_index_does_not_have_is_not_chosen(catalog: Catalog) -> None:
 def test_an_unverified_row_counts_when_it_is_seen(catalog: Catalog) -> None:
     url = catalog.index_url("cpu")
     assert resolve(CPU, want("torch"), catalog).torch == "2.14.1"
-    assert resolve(CPU, want("torch"), catalog, seen(page(PYTORCH, url, wheel("2.15.0+cpu"), variant="cpu"))).torch == "2.15.0"
+    assert (
+        resolve(CPU, want("torch"), catalog, seen(page(PYTORCH, url, wheel("2.15.0+cpu"), variant="cpu"))).torch
+        == "2.15.0"
+    )
 
 
 def test_an_unadvertised_row_counts_when_it_is_seen(catalog: Catalog) -> None:
@@ -92,7 +95,9 @@ def test_the_users_own_folder_stands_in(catalog: Catalog) -> None:
     assert "/srv/wheels" in plan.fallback.text
     # It does not stand in below what is installed.
     newer = CPU.replace(installed={"torch": "2.14.1+cu130"})
-    assert resolve(newer, want("torch", upgrade=True), catalog, seen(own, lost(PYTORCH, catalog.index_url("cpu"), "cpu"))).unreachable
+    assert resolve(
+        newer, want("torch", upgrade=True), catalog, seen(own, lost(PYTORCH, catalog.index_url("cpu"), "cpu"))
+    ).unreachable
 
 
 def test_a_wheel_without_local_part_is_the_default_variant_not_cpu(catalog: Catalog) -> None:

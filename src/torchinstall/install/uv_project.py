@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from torchinstall.index.location import absolute, canonical, local_path
+from torchinstall.index.location import absolute, canonical, file_url, local_path
 from torchinstall.install.settings import DEFAULT_INDEX, EXTRA_INDEX, FIND_LINKS, PIP, UV
 
 TYPE_CHECKING = False
@@ -123,9 +123,6 @@ def arguments(job: Job, *, project: Path, constraints: Path | None, others: Path
     words += ["--break-system-packages"] if job.target.system and job.target.externally_managed else []
     words += ["--offline"] if job.offline or job.settings.offline else []
     words += ["--no-index"] if job.settings.no_index else []
-    links = find_links(job.settings)
-    if any("," in link for link in links):  # the variable takes a list with commas
-        words += [word for link in links for word in ("--find-links", link)]
     return words
 
 
@@ -143,9 +140,8 @@ def environment(job: Job, environ: Mapping[str, str]) -> dict[str, str]:
     extra = _variables(settings, UV, EXTRA_INDEX) or _without_files(settings, EXTRA_INDEX)
     if extra:
         env["UV_INDEX"] = " ".join(extra)
-    links = find_links(settings)
-    if links and not any("," in link for link in links):
-        env["UV_FIND_LINKS"] = ",".join(links)
+    if links := find_links(settings):
+        env["UV_FIND_LINKS"] = ",".join(_without_comma(link) for link in links)
     if settings.cert and not env.get("SSL_CERT_FILE"):
         env["SSL_CERT_FILE"] = settings.cert
     return env
@@ -169,6 +165,14 @@ def _without_files(settings: Settings, name: str) -> list[str]:
     if settings.of(UV, name):
         return []
     return [entry.value for entry in settings.of(PIP, name)]
+
+
+def _without_comma(link: str) -> str:
+    """Escape commas: uv takes several locations in one word, separated by them."""
+    if "," not in link:
+        return link
+    path = local_path(link)
+    return (link if path is None else file_url(path)).replace(",", "%2C")
 
 
 def _dependency(pin: Pin) -> str:

@@ -76,6 +76,8 @@ ENGLISH: dict[str, str] = {
     "left-dropped": "{card} is left out: drivers from {branch} on no longer support it (the last branch that does is {last})",
     "left-new": "{card} is left out: the driver must be >= {minimum} to know it; here is {found}",
     "left-driver": "{card} is left out: it is bound to {driver}",
+    "left-unbound": "{card} is left out: no kernel driver is bound to it, and NVIDIA's drives another card",
+    "left-module": "{card} is left out: the {module} kernel module doesn't drive it; it needs the {other} one",
     "two-vendors": "{chosen} and {other} are both here; {chosen} is planned for, because {because}",
     "integrated-left": "{card} is integrated graphics and not a compute target; it is left out",
     "vendor-unsupported": "{card} is here; torchinstall has no wheels for {vendor}: {advice}",
@@ -85,6 +87,7 @@ ENGLISH: dict[str, str] = {
         "install the newest {last} driver"
     ),
     "blocked-new": "driver {found} doesn't know {card}: it needs a driver >= {minimum}",
+    "blocked-module": "{card} isn't driven by the {module} kernel module: it needs the {other} one of the same driver version",
     "driver-missing": "{card} is here, but no NVIDIA driver is installed",
     "driver-nouveau": "{card} is bound to {driver}: CUDA needs NVIDIA's own driver",
     "driver-not-loaded": "{card} is here, but the NVIDIA kernel module isn't loaded",
@@ -112,6 +115,7 @@ ENGLISH: dict[str, str] = {
     # ways out
     "if-upgrade": "--upgrade is given",
     "if-driver": "the NVIDIA driver is updated to {minimum} or newer",
+    "if-module": "the {other} flavour of the NVIDIA kernel module is installed",
     "if-driver-branch": "the NVIDIA driver is replaced by one of branch {branch} (>= {minimum})",
     "if-python": "Python {python} is used",
     "if-hidden": "{cards} hidden ({variable})",

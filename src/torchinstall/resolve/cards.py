@@ -28,6 +28,10 @@ _BROKEN = {
     "library-mismatch": "driver-library-mismatch",
     "no-device": "driver-no-device",
 }
+_UNBOUND = "none"
+"""A card that was seen with no kernel driver bound to it."""
+_WRONG_MODULE = {"required": "closed", "impossible": "open"}
+"""Which flavour of NVIDIA's kernel module doesn't drive a generation (its need of the open module, by name)."""
 _FOREIGN_DRIVERS = frozenset({"nouveau", "nova", "nova_core", "vfio-pci", "pci-stub"})
 
 
@@ -207,31 +211,36 @@ def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Cata
     driver = machine.nvidia or NvidiaDriver()
     cards: list[Card] = []
     left: list[tuple[int, Reason]] = []
-    foreign = [gpu for _, gpu in chosen if gpu.driver in _FOREIGN_DRIVERS]
+    bound = any(gpu.driver == "nvidia" for _, gpu in chosen)
     for number, gpu in chosen:
         name = card_name(gpu)
         if gpu.driver in _FOREIGN_DRIVERS:
             left.append((number, reason("left-driver", card=name, driver=gpu.driver)))
             continue
-        cc = established_capability(gpu, catalog)
+        if gpu.driver == _UNBOUND and bound:
+            left.append((number, reason("left-unbound", card=name)))
+            continue
+        cc = established_capability(gpu, catalog, machine)
         if cc is None:
             return Selection(backend="cuda", undetermined=reason("card-unknown", card=name))
         tegra = catalog.tegra(machine.jetson.soc if machine.jetson and gpu.integrated else None, cc)
         cards.append(Card(number=number, gpu=gpu, name=name, cc=cc, generation=catalog.generation(cc), tegra=tegra))
     if not cards:
-        first = foreign[0]
-        why = reason("driver-nouveau", card=card_name(first), driver=first.driver)
-        return Selection(backend="cuda", left_out=tuple(left), blocked=why)
+        return Selection(
+            backend="cuda",
+            left_out=tuple(left),
+            blocked=reason("driver-nouveau", **{"driver": "", **left[0][1].params}),
+        )
     if driver.state in _BROKEN and machine.jetson is None:
         why = reason(_BROKEN[driver.state], card=cards[0].name, driver="nouveau")
         return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=why)
-    driven = [card for card in cards if not_driven(card, driver.version, machine) is None]
-    undriven = ((card.number, not_driven(card, driver.version, machine)) for card in cards)
-    left.extend((number, why) for number, why in undriven if why is not None)
+    judged = [(card, not_driven(card, machine)) for card in cards]
+    driven = tuple(card for card, why in judged if why is None)
+    undriven = tuple((card.number, why) for card, why in judged if why is not None)
     if not driven:
-        return Selection(backend="cuda", cards=tuple(cards), left_out=(), blocked=_blocked(left[-1][1]))
-    warnings = tuple(why for _, why in left)
-    return Selection(backend="cuda", cards=tuple(driven), left_out=tuple(left), warnings=warnings)
+        return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=_blocked(undriven[0][1]))
+    left.extend(undriven)
+    return Selection(backend="cuda", cards=driven, left_out=tuple(left), warnings=tuple(why for _, why in left))
 
 
 def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:
@@ -241,13 +250,20 @@ def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:
     if gpu.gfx:
         return catalog.gfx_is_target(gpu.gfx) if gpu.integrated else True
     answers = {card.compute for card in catalog.find_cards(gpu.name or "") if card.vendor == gpu.vendor}
-    return answers.pop() if len(answers) == 1 else None
+    if len(answers) == 1:
+        return answers.pop()
+    # The tables list every family that Intel's wheels are for; what they don't list is a display adapter.
+    listed_only = gpu.vendor == "intel" and not answers
+    return False if listed_only and (gpu.pci_id or gpu.name) else None
 
 
-def established_capability(gpu: Gpu, catalog: Catalog) -> str | None:
-    """Return the compute capability as told, or by PCI id, or by a name that allows only one."""
+def established_capability(gpu: Gpu, catalog: Catalog, machine: Machine | None = None) -> str | None:
+    """Return the compute capability as told, or by PCI id, by a Tegra board's SoC, or by a name that allows only one."""
     if gpu.compute_capability:
         return gpu.compute_capability if len(numbers(gpu.compute_capability)) > 1 else None
+    board = machine.jetson if machine is not None else None
+    if board is not None and board.soc and (tegra := catalog.tegra(board.soc, None)) is not None:
+        return tegra.compute_capability
     if gpu.pci_id and (card := catalog.card(gpu.pci_id.lower())) and card.compute_capability:
         return card.compute_capability
     if gpu.name:
@@ -257,12 +273,14 @@ def established_capability(gpu: Gpu, catalog: Catalog) -> str | None:
     return None
 
 
-def not_driven(card: Card, version: str | None, machine: Machine) -> Reason | None:
-    """Return why a driver of this version doesn't drive the card, if it doesn't; unknown versions do."""
-    if version is None or card.tegra is not None or card.generation is None:
-        return None
+def not_driven(card: Card, machine: Machine) -> Reason | None:
+    """Return why the running driver doesn't drive the card, if it doesn't; one of unknown version does."""
+    driver = machine.nvidia
     generation = card.generation
-    if generation.dropped_branch and numbers(version)[:1] >= (generation.dropped_branch,):
+    if driver is None or card.tegra is not None or generation is None:
+        return None
+    version = driver.version
+    if version and generation.dropped_branch and numbers(version)[:1] >= (generation.dropped_branch,):
         return reason(
             "left-dropped",
             card=card.name,
@@ -271,15 +289,17 @@ def not_driven(card: Card, version: str | None, machine: Machine) -> Reason | No
             found=version,
             source=generation.source,
         )
+    wrong = driver.kernel_module and _WRONG_MODULE.get(generation.open_module) == driver.kernel_module
+    if wrong and card.gpu.driver != "nvidia":  # a card that is bound to it is driven by it, whatever tables say
+        other = "closed" if driver.kernel_module == "open" else "open"
+        return reason("left-module", card=card.name, module=driver.kernel_module, other=other, source=generation.source)
     floor = generation.floor
-    if floor is None:
-        return None
-    minimum = floor.windows if is_windows_driver(machine) else floor.linux
-    if minimum and not driver_at_least(version, minimum):
+    minimum = None if floor is None else floor.windows if is_windows_driver(machine) else floor.linux
+    if version and floor is not None and minimum and not driver_at_least(version, minimum):
         return reason("left-new", card=card.name, minimum=minimum, found=version, source=floor.source)
     return None
 
 
 def _blocked(why: Reason) -> Reason:
-    rule = "blocked-dropped" if why.rule == "left-dropped" else "blocked-new"
+    rule = {"left-dropped": "blocked-dropped", "left-module": "blocked-module"}.get(why.rule, "blocked-new")
     return reason(rule, source=why.source, **why.params)

@@ -27,7 +27,7 @@ class Page(Value):
 
 
 class OwnSources(Value):
-    """What uv and pip are configured with. ``default_index`` is a URL, ``mirror`` one with ``{variant}`` in it."""
+    """What uv and pip are configured with. ``default_index`` is a URL, or empty where none is to be asked; ``mirror`` one with ``{variant}`` in it."""
 
     default_index: str
     extra_indexes: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ def _worth_asking(decision: Decision) -> list[Build]:
 
 def _home(build: Build, name: str, catalog: Catalog, own: OwnSources) -> list[Page]:
     if build.default:
-        return [Page(url=own.default_index, project=name, role=DEFAULT)]
+        return [Page(url=own.default_index, project=name, role=DEFAULT)] if own.default_index else []
     found = []
     if own.mirror:
         url = own.mirror.replace("{variant}", build.variant)

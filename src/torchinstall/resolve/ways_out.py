@@ -135,6 +135,10 @@ def _with_driver(
         floor = cuda.driver_floor(other.solution.build, other.selection.cards, machine, catalog)
         minimum = floor.minimum if floor else branch
         return [_alternative(other, reason("if-driver-branch", branch=branch, minimum=minimum))]
+    if stopped is not None and stopped.rule == "blocked-module" and machine.nvidia is not None:
+        other = decide(question.replace(machine=machine.replace(nvidia=machine.nvidia.replace(kernel_module=None))))
+        way = reason("if-module", other=stopped.params["other"])
+        return [_alternative(other, way)] if other.solution is not None else []
     driver = machine.nvidia
     if driver is None or (driver.version is None and driver.state in {None, "ok", "unknown"}):
         return []
