@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from torchinstall.cli.common import app, options_of, say
+from torchinstall.cli.groups import machine, target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    target(parser)
+    machine(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

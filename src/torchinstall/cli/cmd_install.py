@@ -6,6 +6,7 @@ import sys
 
 from torchinstall.cli.cmd_verify import exit_code
 from torchinstall.cli.common import app, on_terminal, options_of, say
+from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_INDEX, EXIT_OK
 from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
 
@@ -13,8 +14,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from torchinstall.app import Installed, Planned
+    from torchinstall.app.base import Planned
+    from torchinstall.app.install import Installed
     from torchinstall.output.lines import Line
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    request(parser)
+    target(parser, makes=True)
+    machine(parser, file=False)
+    group = parser.add_argument_group("installing")
+    group.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    group.add_argument("--yes", "-y", action="store_true", help="answer the risky questions with yes")
+    group.add_argument("--keep", action="store_true", help="keep the new build though its verification fails")
+    group.add_argument("--no-verify", action="store_true", help="don't prove the result")
+    group.add_argument(
+        "--yes-replace-vendor-build", action="store_true", help="replace a torch that isn't PyTorch's own wheel"
+    )
+    group.add_argument("--installer", choices=["uv"], default="uv", help="what installs")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
-    result = app().install(options, show=show, ask=ask, progress=not arguments.json and not arguments.quiet)
+    from torchinstall.app.install import install
+
+    result = install(app(), options, show=show, ask=ask, progress=not arguments.json and not arguments.quiet)
     plan = result.planned.plan
     if arguments.json:
         from torchinstall.output.jsonout import dumps, installed_to_json

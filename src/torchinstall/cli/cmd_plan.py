@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from torchinstall.cli.common import app, options_of, say
+from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_OK, EXIT_USAGE, MachineFileError, TorchInstallError
 
 TYPE_CHECKING = False
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torchinstall.model.options import Options
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    request(parser)
+    target(parser)
+    machine(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

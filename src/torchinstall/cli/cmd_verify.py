@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchinstall.cli.common import app, options_of, say
+from torchinstall.cli.groups import sysroot, target
 from torchinstall.errors import EXIT_OK, EXIT_UNPROVEN, EXIT_VERIFY
 from torchinstall.model.verdict import FAILED, PROVED
 
@@ -13,9 +14,18 @@ if TYPE_CHECKING:
     from torchinstall.model.verdict import Verdict
 
 
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    target(parser)
+    parser.add_argument("--cpu", action="store_true", help="the build is meant for the CPU, though a GPU is here")
+    sysroot(parser)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run a real kernel on every device and say what was proved."""
-    verdict = app().verify(options_of(arguments))
+    from torchinstall.app.verify import verify
+
+    verdict = verify(app(), options_of(arguments))
     if arguments.json:
         from torchinstall.output.jsonout import dumps, verdict_to_json
 

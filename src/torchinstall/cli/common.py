@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from torchinstall.app import App
+    from torchinstall.app.base import App
     from torchinstall.output.lines import Line
 
 
@@ -38,7 +38,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 def app() -> App:
     """Return the use cases, over this process's environment and working directory."""
-    from torchinstall.app import App
+    from torchinstall.app.base import App
 
     return App(os.environ, Path.cwd())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 from torchinstall import __version__
@@ -48,15 +49,9 @@ def _run(argv: Sequence[str]) -> int:
     if arguments.version:
         print(f"torchinstall {__version__}")
         return 0
-    if arguments.command == "detect":
-        from torchinstall.cli import cmd_detect as command
-    elif arguments.command == "plan":
-        from torchinstall.cli import cmd_plan as command  # type: ignore[no-redef]
-    elif arguments.command == "verify":
-        from torchinstall.cli import cmd_verify as command  # type: ignore[no-redef]
-    else:
-        from torchinstall.cli import cmd_install as command  # type: ignore[no-redef]
-    return command.run(arguments)
+    command = importlib.import_module(f"torchinstall.cli.cmd_{arguments.command}")
+    code: int = command.run(arguments)
+    return code
 
 
 def _report(error: TorchInstallError, *, as_json: bool) -> None:

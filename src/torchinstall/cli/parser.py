@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 
+from torchinstall.cli.groups import output
 from torchinstall.errors import UsageError
 
 TYPE_CHECKING = False
@@ -100,78 +102,10 @@ def _parser(command: str) -> Parser:
         allow_abbrev=False,
         **options,  # type: ignore[arg-type]
     )
-    if command in {"install", "plan"}:
-        _request(parser)
-    _target(parser, command)
-    if command in {"install", "plan", "detect"}:
-        _machine(parser, command)
-    if command == "install":
-        _install(parser)
-    if command == "verify":
-        parser.add_argument("--cpu", action="store_true", help="the build is meant for the CPU, though a GPU is here")
-        parser.add_argument("--sysroot", metavar="DIR", help="look at the files and commands under DIR instead")
-    _output(parser)
+    module = importlib.import_module(f"torchinstall.cli.cmd_{command}")
+    module.configure(parser)
+    output(parser)
     return parser
-
-
-def _request(parser: Parser) -> None:
-    group = parser.add_argument_group("what to install")
-    group.add_argument("requirements", nargs="*", metavar="REQ", help="as pip takes it; torch if none is given")
-    group.add_argument("-r", "--requirement", action="append", default=[], metavar="FILE", help="requirements file")
-    group.add_argument("-c", "--constraint", action="append", default=[], metavar="FILE", help="constraints file")
-    group.add_argument("--variant", metavar="NAME", help="cu126, cu130, rocm7.2, xpu, cpu, ...")
-    group.add_argument("--cpu", action="store_true", help="a CPU build, though an accelerator may be here")
-    group.add_argument("--require-gpu", action="store_true", help="fail where the answer would be a CPU build")
-    group.add_argument("--upgrade", "-U", action="store_true", help="take the newest, though what is installed fits")
-    group.add_argument("--pre", action="store_true", help="allow pre-releases")
-    group.add_argument("--allow-older", action="store_true", help="take an older torch if an index can't be reached")
-    group.add_argument("--offline", action="store_true", help="use no network; folders of wheels are read")
-    group.add_argument(
-        "--mirror", metavar="URL", help="mirror of the PyTorch index; {variant} stands for cu126 and so on"
-    )
-
-
-def _target(parser: Parser, command: str) -> None:
-    group = parser.add_argument_group("target environment")
-    group.add_argument("--python", metavar="PATH_OR_VERSION", help="interpreter of the environment, or a version")
-    group.add_argument(
-        "--venv", metavar="DIR", help="this environment" + ("; made if missing" if command == "install" else "")
-    )
-    group.add_argument("--system", action="store_true", help="the system's Python, on purpose")
-
-
-def _machine(parser: Parser, command: str) -> None:
-    group = parser.add_argument_group("target machine, where it isn't this one")
-    group.add_argument(
-        "--gpu", action="append", default=[], metavar="SPEC", help='"RTX 4090", cc:8.9, gfx1100, 910B3, none'
-    )
-    group.add_argument("--driver", action="append", default=[], metavar="VERSION", help="580.95.05, or cann=8.2")
-    group.add_argument("--os", metavar="NAME", help="linux, windows, macos-14")
-    group.add_argument("--arch", metavar="NAME", help="x86_64, aarch64")
-    group.add_argument("--glibc", metavar="VERSION", help="for example 2.28")
-    if command != "install":
-        group.add_argument("--machine", metavar="FILE", help="machine JSON, or JSON lines; - for stdin")
-    group.add_argument("--sysroot", metavar="DIR", help="look at the files and commands under DIR instead")
-
-
-def _install(parser: Parser) -> None:
-    group = parser.add_argument_group("installing")
-    group.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-    group.add_argument("--yes", "-y", action="store_true", help="answer the risky questions with yes")
-    group.add_argument("--keep", action="store_true", help="keep the new build though its verification fails")
-    group.add_argument("--no-verify", action="store_true", help="don't prove the result")
-    group.add_argument(
-        "--yes-replace-vendor-build", action="store_true", help="replace a torch that isn't PyTorch's own wheel"
-    )
-    group.add_argument("--installer", choices=["uv"], default="uv", help="what installs")
-
-
-def _output(parser: Parser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    group.add_argument("-v", "--verbose", action="count", default=0, help="more: every fact with its source")
-    group.add_argument("-q", "--quiet", action="count", default=0, help="less")
-    group.add_argument("--version", "-V", action="store_true", help="the version of torchinstall")
 
 
 def _from_environment(

@@ -57,7 +57,7 @@ ENGLISH: dict[str, str] = {
     "mps": "Apple silicon: the plain macOS wheel has MPS in it",
     "kept": "torch {torch} ({variant}) is installed, satisfies the request and fits this machine",
     "kept-vendor": "torch {version} is a vendor's build ({by}) and satisfies the request: it stays",
-    "kept-proved": "torch {version} is installed and passed verification here, which counts for more than the tables",
+    "kept-proved": "torch {torch} is installed and passed verification here, which counts for more than the tables",
     "companion-pinned": "{name} {version} is the one that belongs to torch {torch} ({variant})",
     "seen-live": "{url} has the wheel (looked at just now)",
     # where from

@@ -258,7 +258,7 @@ def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:
 
 
 def established_capability(gpu: Gpu, catalog: Catalog, machine: Machine | None = None) -> str | None:
-    """Return the compute capability as told, or by PCI id, by a Tegra board's SoC, or by a name that allows only one."""
+    """Return the compute capability as told, or by Tegra SoC, PCI id, or a name that allows only one."""
     if gpu.compute_capability:
         return gpu.compute_capability if len(numbers(gpu.compute_capability)) > 1 else None
     board = machine.jetson if machine is not None else None

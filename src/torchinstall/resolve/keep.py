@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchinstall.errors import EXIT_BLOCKED
-from torchinstall.model.plan import BLOCKED, SATISFIED, Alternative, Pin, Plan, Reason
+from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, Alternative, Pin, Plan, Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.variant import CPU, MPS, backend
 from torchinstall.resolve.candidates import named_variant
@@ -42,6 +42,28 @@ def keep(plan: Plan, decision: Decision, question: Question) -> Plan:
         return plan
     why = reason("kept", torch=build.torch, variant=build.variant, source=build.source)
     return _satisfied(plan, question, why, build)
+
+
+def worth_proving(plan: Plan, machine: Machine, request: Request, catalog: Catalog) -> bool:
+    """Tell whether to try what is installed before replacing it: admitted, complete, and no CPU build beside a card."""
+    installed = machine.installed.get(TORCH)
+    if installed is None or plan.outcome not in {INSTALL, BLOCKED} or request.upgrade or request.variant:
+        return False
+    if any(wish.variant for wish in request.wishes if wish.name == TORCH):
+        return False
+    cpu = installed.endswith(f"+{CPU}")
+    if cpu and plan.variant != CPU:
+        return False
+    names = (TORCH, *companion_names(request, catalog.joint))
+    return all(name in machine.installed and _admitted(name, machine.installed[name], request) for name in names)
+
+
+def kept_by_proof(plan: Plan, machine: Machine, request: Request, catalog: Catalog) -> Plan:
+    """Return the plan that keeps what is installed, because it passed verification here."""
+    why = reason("kept-proved", torch=machine.installed[TORCH])
+    kept = _kept(plan, machine, request, catalog, why, None)
+    local = machine.installed[TORCH].partition("+")[2]
+    return kept.replace(blocked=None, exit_code=0, variant=local or kept.variant, per_device=())
 
 
 def vendor_of(machine: Machine) -> str | None:
@@ -99,8 +121,11 @@ def _companions_right(build: Build, machine: Machine, request: Request, catalog:
 
 
 def _satisfied(plan: Plan, question: Question, why: Reason, build: Build | None = None) -> Plan:
-    machine = question.machine
-    names = (TORCH, *companion_names(question.request, question.catalog.joint))
+    return _kept(plan, question.machine, question.request, question.catalog, why, build)
+
+
+def _kept(plan: Plan, machine: Machine, request: Request, catalog: Catalog, why: Reason, build: Build | None) -> Plan:
+    names = (TORCH, *companion_names(request, catalog.joint))
     packages = tuple(
         Pin(name=name, version=machine.installed[name], index="installed", local=None)
         for name in names

@@ -27,7 +27,10 @@ class Page(Value):
 
 
 class OwnSources(Value):
-    """What uv and pip are configured with. ``default_index`` is a URL, or empty where none is to be asked; ``mirror`` one with ``{variant}`` in it."""
+    """What uv and pip are configured with. ``default_index`` is a URL, or empty where none is to be asked.
+
+    ``mirror`` is an address with ``{variant}`` in it.
+    """
 
     default_index: str
     extra_indexes: tuple[str, ...] = ()

@@ -1,32 +1,26 @@
-"""The use cases, wired: the one module that knows both what is seen and what is decided. No rules of its own."""
+"""What all use cases share: seeing the machine, reading the request, looking at indexes, planning."""
 
 from __future__ import annotations
 
-from torchinstall.errors import MachineFileError, TorchInstallError, UsageError
+from torchinstall.errors import MachineFileError, UsageError
 from torchinstall.model.machine import Machine
-from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
 from torchinstall.model.request import Request
 from torchinstall.model.value import Value
-from torchinstall.model.variant import CPU
-from torchinstall.model.verdict import PROVED, Verdict
-from torchinstall.model.version import at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from torchinstall.catalog.catalog import Catalog
-    from torchinstall.install.backend import Job
+    from torchinstall.errors import TorchInstallError
     from torchinstall.install.settings import Settings
     from torchinstall.install.target import Target
     from torchinstall.model.options import Options
     from torchinstall.model.plan import Plan
     from torchinstall.model.sighting import Sightings
-    from torchinstall.resolve.promise import Promise
 
 LOOK_LIMIT_S = 3.0
-UNVERIFIED = Verdict(outcome=PROVED, cause="not-asked", text="not verified, as asked")
 _LOOK_ROUNDS = 4
 
 
@@ -40,22 +34,8 @@ class Planned(Value):
     target: Target | None = None
 
 
-class Installed(Value):
-    """What an install came to. ``changes``: what the installer changed or would change, in words.
-
-    ``stopped``: there was nothing to install; the plan says why.
-    """
-
-    planned: Planned
-    verdict: Verdict | None = None
-    changes: tuple[str, ...] = ()
-    changed: bool = False
-    restored: bool = False
-    stopped: bool = False
-
-
 class App:
-    """One call's use cases. Holds the environment variables and the working directory, and no other state."""
+    """The ground that the use cases stand on. Holds environment variables and working directory, and no other state."""
 
     def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
         self.environ = dict(environ)
@@ -75,8 +55,8 @@ class App:
 
     def detect(self, options: Options) -> Machine:
         """Return the machine as seen, with what the options declare laid over it."""
-        target = self._target_if_any(options)
-        return self._declared(self._seen(options, target), options)
+        target = self.target_if_any(options)
+        return self.declared(self.seen(options, target), options)
 
     def read_machine(self, text: str, options: Options) -> Machine:
         """Return the machine of one document; an absent system or architecture is the running one's."""
@@ -92,7 +72,7 @@ class App:
             ) from None
         if isinstance(document, dict) and "machine" in document:
             document = document["machine"]
-        return self._declared(self._completed(machine_from_json(document)), options)
+        return self.declared(self.completed(machine_from_json(document)), options)
 
     # What is decided
 
@@ -102,9 +82,9 @@ class App:
         if machine_text is not None:
             machine = self.read_machine(machine_text, options)
         else:
-            target = self._target_if_any(options)
-            machine = self._declared(self._seen(options, target), options)
-        return self._planned(machine, options, target)
+            target = self.target_if_any(options)
+            machine = self.declared(self.seen(options, target), options)
+        return self.planned(machine, options, target)
 
     def plan_lines(self, lines: Iterable[str], options: Options) -> Iterator[tuple[object, Plan | TorchInstallError]]:
         """Plan one JSON line after the other, by the catalogue alone."""
@@ -112,57 +92,15 @@ class App:
 
         return plans(
             lines,
-            self._request(options, None, None),
+            self.request(options, None, None),
             self.catalog,
-            lambda machine: self._declared(self._completed(machine), options),
+            lambda machine: self.declared(self.completed(machine), options),
         )
-
-    # What is changed
-
-    def install(
-        self,
-        options: Options,
-        *,
-        show: Callable[[Planned], None],
-        ask: Callable[[str], bool],
-        progress: bool,
-    ) -> Installed:
-        """Detect, resolve, install and verify; the environment is as it was after any end but success.
-
-        ``show`` is given the plan before anything changes; ``ask`` answers a risky question. A plan that is
-        blocked, undetermined or out of reach ends there. Raises the errors of the installer and of the target.
-        """
-        target = self._target(options)
-        machine = self._declared(self._seen(options, target), options)
-        planned = self._planned(machine, options, target)
-        show(planned)
-        if planned.plan.outcome in {BLOCKED, UNDETERMINED} or planned.plan.unreachable is not None:
-            return Installed(planned=planned, stopped=True)
-        for question in risks(planned, options):
-            if not (options.yes or ask(question)):
-                raise UsageError(f"not done: {question}", todo=["--yes goes ahead with it"])
-        if planned.plan.outcome == SATISFIED and not planned.plan.others:
-            verdict = self._verify(target, planned) if options.verify else None
-            return Installed(planned=planned, verdict=verdict)
-        return self._transaction(planned, target, options, progress=progress)
-
-    def verify(self, options: Options) -> Verdict:
-        """Run a real kernel on every device that torch sees in the target environment."""
-        target = self._target(options)
-        machine = self._seen(options, target)
-        if "torch" not in machine.installed:
-            raise UsageError(
-                f"torch isn't installed in {target.prefix or target.python}",
-                todo=["torchinstall torch", "or name another environment with --venv or --python"],
-            )
-        from torchinstall.resolve.promise import of_environment
-
-        request = Request(variant=CPU if options.cpu else None)
-        return self._checked(str(target.python), of_environment(machine, request, self.catalog))
 
     # The parts
 
-    def _target(self, options: Options, *, create: bool = False) -> Target:
+    def target(self, options: Options, *, create: bool = False) -> Target:
+        """Return the target environment. Raises ``UsageError`` where there is none."""
         from torchinstall.install.target import find_target
 
         return find_target(
@@ -174,61 +112,18 @@ class App:
             create=create,
         )
 
-    def _target_if_any(self, options: Options) -> Target | None:
+    def target_if_any(self, options: Options) -> Target | None:
         """Return the target for a plan, which needs none: a version is enough, or nothing at all."""
         if options.sysroot and not (options.venv or (options.python and _is_path(options.python))):
             return None  # nothing of the real machine shows on a fake one
         try:
-            return self._target(options)
+            return self.target(options)
         except UsageError:
             if options.venv or options.system or (options.python and _is_path(options.python)):
                 raise
             return None
 
-    def _transaction(self, planned: Planned, target: Target, options: Options, *, progress: bool) -> Installed:
-        from torchinstall.catalog.locate import find_index_data
-        from torchinstall.install import transaction
-        from torchinstall.install.backend import all_new
-        from torchinstall.install.uv import Uv
-
-        installer = Uv(self.environ, index_data=find_index_data())
-        if options.dry_run:
-            job = self._job(planned, target, progress=False)
-            changes = installer.preview(job) if target.exists else all_new(planned.plan)
-            return Installed(planned=planned, changes=tuple(change.words() for change in changes))
-        made = target if target.exists else self._target(options, create=True)
-        facts = self._seen(options, made).python
-        job = self._job(planned, made.with_facts(facts), progress=progress)
-        outcome = transaction.install(
-            job,
-            installer,
-            verify=lambda: self._verify(job.target, planned) if options.verify else UNVERIFIED,
-            environ=self.environ,
-            keep=options.keep,
-        )
-        return Installed(
-            planned=planned.replace(target=job.target),
-            verdict=outcome.verdict if options.verify else None,
-            changes=tuple(change.words() for change in outcome.changes),
-            changed=not outcome.restored,
-            restored=outcome.restored,
-        )
-
-    def _job(self, planned: Planned, target: Target, *, progress: bool) -> Job:
-        from torchinstall.install.backend import Job
-        from torchinstall.resolve.keep import stale_packages
-
-        return Job(
-            plan=planned.plan,
-            target=target,
-            settings=planned.settings,
-            cwd=self.cwd,
-            reinstall=stale_packages(planned.plan, planned.machine),
-            offline=planned.request.offline,
-            show=progress,
-        )
-
-    def _seen(self, options: Options, target: Target | None) -> Machine:
+    def seen(self, options: Options, target: Target | None) -> Machine:
         """Return what is seen. A fake machine has its own Python, unless a real environment is the target."""
         from torchinstall.probe.detect import detect
         from torchinstall.probe.system import real_system
@@ -255,7 +150,8 @@ class App:
             machine = machine.replace(installed={}, installed_by={})
         return machine
 
-    def _completed(self, machine: Machine) -> Machine:
+    def completed(self, machine: Machine) -> Machine:
+        """Return the machine with an absent system or architecture filled from the running one."""
         if machine.os.name is None or machine.arch is None:
             from torchinstall.probe.system import real_system
 
@@ -266,7 +162,8 @@ class App:
             )
         return machine
 
-    def _declared(self, machine: Machine, options: Options) -> Machine:
+    def declared(self, machine: Machine, options: Options) -> Machine:
+        """Return the machine with what the options declare laid over it."""
         from torchinstall.resolve.declare import Declaration, check_known, declared
 
         said = Declaration(
@@ -276,13 +173,14 @@ class App:
         check_known(machine)
         return machine
 
-    def _planned(self, machine: Machine, options: Options, target: Target | None) -> Planned:
+    def planned(self, machine: Machine, options: Options, target: Target | None) -> Planned:
+        """Return the plan, after a look at the pages that matter."""
         from torchinstall.install.settings import read_settings
         from torchinstall.resolve.resolve import resolve
 
         prefix = self.cwd / target.prefix if target is not None and target.prefix else None
         settings = read_settings(self.environ, cwd=self.cwd, prefix=prefix)
-        request = self._request(options, settings, machine)
+        request = self.request(options, settings, machine)
         sightings = self._look(machine, request, settings)
         plan = resolve(machine, request, self.catalog, sightings)
         return Planned(machine=machine, request=request, plan=plan, target=target, settings=settings)
@@ -325,7 +223,8 @@ class App:
             sightings = Sightings(listings=sightings.listings + found)
         return sightings
 
-    def _request(self, options: Options, settings: Settings | None, machine: Machine | None) -> Request:
+    def request(self, options: Options, settings: Settings | None, machine: Machine | None) -> Request:
+        """Return the request of these options, with the constraints that uv and pip are configured with."""
         from torchinstall.resolve.asked import request_of
 
         return request_of(
@@ -342,33 +241,6 @@ class App:
             return (self.cwd / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{name} can't be read", why=str(error)) from None
-
-    def _verify(self, target: Target, planned: Planned) -> Verdict:
-        from torchinstall.resolve.promise import of_plan
-
-        return self._checked(str(target.python), of_plan(planned.plan, planned.machine))
-
-    def _checked(self, python: str, promise: Promise) -> Verdict:
-        from torchinstall.verify.check import verify
-        from torchinstall.verify.values import Expect
-
-        expect = Expect(**promise.__dict__)
-        return verify(python, expect, self.catalog.verify_causes, environ=self.environ)
-
-
-def risks(planned: Planned, options: Options) -> list[str]:
-    """Return the questions that only a yes answers: what an unattended run must not do by itself."""
-    questions = []
-    plan, machine = planned.plan, planned.machine
-    installed = machine.installed.get("torch")
-    if installed and plan.torch and plan.outcome != SATISFIED and not at_least(plan.torch, installed.partition("+")[0]):
-        asked = any(wish.name == "torch" and wish.specifier for wish in planned.request.wishes)
-        if not asked:
-            questions.append(f"torch {installed} would be replaced by the older {plan.torch}")
-    built = machine.container is not None and machine.container.build
-    if machine.declared and not built and not options.drivers and planned.request.variant is None:
-        questions.append("the declared machine isn't this one, and the environment is here")
-    return questions
 
 
 def _default_index() -> str:
