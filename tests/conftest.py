@@ -12,7 +12,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
-_STRIP = ("PIP_", "UV_", "TORCHINSTALL_", "CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ASCEND", "CONDA_", "SLURM_", "LSB_", "PBS_")
+_STRIP = (
+    "PIP_", "UV_", "TORCHINSTALL_", "CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ASCEND", "CONDA_",
+    "SLURM_", "LSB_", "PBS_",
+)  # fmt: skip
 _STRIP_NAMES = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "PYTHONDONTWRITEBYTECODE", "ROCM_VERSION"}
 _PROXIES = {"http_proxy", "https_proxy", "all_proxy"}
 

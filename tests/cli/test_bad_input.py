@@ -111,7 +111,11 @@ def test_a_broken_catalogue_file_is_named_with_its_row(tmp_path: Path) -> None:
 
 
 def test_no_network_at_all_is_no_obstacle_to_a_plan(tmp_path: Path) -> None:
-    nowhere = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
+    nowhere = {
+        "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+    }
     done = run("plan", "--gpu", "RTX 5090", "--driver", "570.86", "--json", cwd=tmp_path, **nowhere)
     plan = json.loads(done.stdout)
     assert done.returncode == 0

@@ -6,11 +6,11 @@ import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from replica import Behaviour, Card, StubWheel
 from world import MACHINES, TAG, World, tree
+
+from replica import Behaviour, Card, StubWheel
 
 CARDS = {
     "gtx1080ti": Card("NVIDIA GeForce GTX 1080 Ti", (6, 1)),
@@ -57,7 +57,7 @@ def test_volta_beside_blackwell_by_declaration(make_world) -> None:
     assert world.versions()["torchvision"] == "0.25.0+cu128"
 
 
-def test_the_plan_of_a_card_that_no_wheel_serves_with_the_other(world: World, tmp_path: Path) -> None:
+def test_the_plan_of_a_card_that_no_wheel_serves_with_the_other(world: World) -> None:
     done = world.run("plan", "--gpu", "GTX 1080", "--gpu", "RTX 5090", "--driver", "580.95.05", "--json", "torch")
     plan = json.loads(done.stdout)
     assert done.returncode == 3

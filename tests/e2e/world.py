@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from replica import Replica, StubWheel, publish
-
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.catalog.load import load_catalog
 from torchinstall.catalog.rows import CHOSEN_OFFLINE, UNADVERTISED
@@ -106,7 +105,7 @@ class World:
 def tree(folder: Path) -> dict[str, bytes | str]:
     """Return every file below a folder with its contents, byte code aside."""
     return {
-        str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.read_bytes()
+        str(path.relative_to(folder)): str(path.readlink()) if path.is_symlink() else path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if (path.is_symlink() or path.is_file()) and "__pycache__" not in path.parts
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from hand import (
     GTX_1080,
     GTX_1080_TI,
@@ -20,7 +21,6 @@ from hand import (
     want,
     windows,
 )
-
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.model.machine import Container, Gpu, Jetson, Machine
 from torchinstall.resolve.resolve import resolve
@@ -218,7 +218,7 @@ def test_a_conflict_names_the_wishes(catalog: Catalog) -> None:
 
 def test_a_companions_version_moves_torch(catalog: Catalog) -> None:
     plan = resolve(linux(RTX_4090, driver="580.95.05"), want("torch", "torchvision==0.26.*"), catalog)
-    assert [(p.name, p.version) for p in plan.packages][0] == ("torch", "2.11.0")
+    assert (plan.packages[0].name, plan.packages[0].version) == ("torch", "2.11.0")
 
 
 def test_a_constraint_binds_without_asking(catalog: Catalog) -> None:

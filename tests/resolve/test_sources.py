@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hand import GTX_1080_TI, RTX_4090, RTX_5090, linux, want
-
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH, Listing, Sightings, WheelFile
 from torchinstall.resolve.resolve import resolve
