@@ -153,7 +153,7 @@ def error_lines(error: TorchInstallError) -> list[Line]:
 
 
 def _choice(plan: Plan) -> list[Line]:
-    verb = "Installed" if plan.outcome == SATISFIED else "Choice"
+    verb = "Kept" if plan.outcome == SATISFIED else "Choice"
     texts = []
     last = None
     for pin in plan.packages:
