@@ -52,3 +52,11 @@ def uv_binary() -> str:
     found = str(beside) if beside.exists() else shutil.which("uv")
     assert found, "uv is a dependency and must be there"
     return found
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Say how many faults the fault table went through."""
+    passed = terminalreporter.stats.get("passed", [])
+    faults = [value for report in passed for name, value in report.user_properties if name == "fault"]
+    if faults:
+        terminalreporter.write_line(f"fault table: {len(faults)} cases, the environment as it was after each")

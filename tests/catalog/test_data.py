@@ -25,7 +25,7 @@ FORMATTER = ROOT / "scripts" / "format_index_data.py"
 FILES = sorted(p.relative_to(DATA).as_posix() for p in DATA.rglob("*.json") if p.parent.name != "schema")
 CATALOG_FILES = [
     "arch.json", "cuda.json", "family.json", "gpus/amd.json", "gpus/intel.json", "gpus/nvidia.json", "indexes.json",
-    "macos.json", *(f"releases/torch-2.{minor}.json" for minor in range(16)),
+    "macos.json", "advice.json", "migrations.json", *(f"releases/torch-2.{minor}.json" for minor in range(16)),
 ]  # fmt: skip
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64")
 

@@ -51,8 +51,9 @@ def run(*words: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.C
         (["plan", "--offline", "--sysroot", "nowhere"], 2, "nowhere"),
         (["install", "torch"], 2, "--venv"),
         (["verify"], 2, "--venv"),
-        (["doctor"], 2, "doctor"),
-        (["explain", "cu130"], 2, "explain"),
+        (["detct"], 2, "did you mean"),
+        (["--dry-run", "verfy"], 2, "did you mean"),
+        (["verify", "--venv", "nope"], 2, "nope"),
     ],
 )
 def test_a_bad_call_is_explained(words: list[str], code: int, said: str, tmp_path: Path) -> None:
@@ -164,6 +165,19 @@ def test_version_and_help(tmp_path: Path) -> None:
     assert run("--version", cwd=tmp_path).stdout.startswith("torchinstall ")
     assert "plan" in run("--help", cwd=tmp_path).stdout
     assert "--driver" in run("plan", "--help", cwd=tmp_path).stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_closed_and_full_streams_are_no_bugs(tmp_path: Path) -> None:
+    for ending, code in ((">&-", 0), ("> /dev/full", 7), ("2>&-", 0)):
+        command = f"{sys.executable} -m torchinstall plan --offline --gpu 'RTX 4090' {ending}"
+        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False), (ending, done.stderr)
+
+
+def test_the_command_may_stand_behind_options(tmp_path: Path) -> None:
+    done = run("--offline", "--gpu", "RTX 4090", "--json", "plan", "torch", cwd=tmp_path)
+    assert json.loads(done.stdout)["variant"] == "cu132"
 
 
 def test_a_closed_pipe_is_no_crash(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from torchinstall.install.backend import Job
 from torchinstall.install.settings import read_settings
-from torchinstall.install.snapshot import STATE_DIR
 from torchinstall.install.target import Target
+from torchinstall.install.trees import STATE_DIR
 from torchinstall.install.uv import Uv
 from torchinstall.model.plan import CatalogInfo, Pin, Plan
 

@@ -11,8 +11,9 @@ import pytest
 
 from install.helpers import contents
 from torchinstall.errors import InstallError, TargetError
-from torchinstall.install import snapshot as module
-from torchinstall.install.snapshot import STATE_DIR, Snapshot
+from torchinstall.install import trees as module
+from torchinstall.install.snapshot import Snapshot
+from torchinstall.install.trees import STATE_DIR
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,14 +165,14 @@ def test_a_failure_while_setting_aside_is_told_and_leaves_nothing(env, monkeypat
 def test_what_cant_be_brought_back_is_named_and_the_snapshot_stays(env, monkeypatch):
     snapshot = Snapshot.take(env, roots(env))
     spoil(env)
-    real = module._restore_file
+    real = module.restore_file
 
     def fail_once(saved, live):
         if live.name == "libtorch.so":
             raise OSError(16, "Device or resource busy")
         real(saved, live)
 
-    monkeypatch.setattr(module, "_restore_file", fail_once)
+    monkeypatch.setattr(module, "restore_file", fail_once)
     with pytest.raises(InstallError, match="couldn't be brought back") as caught:
         snapshot.restore()
     assert "libtorch.so: Device or resource busy" in caught.value.why

@@ -15,9 +15,10 @@ import pytest
 from install.helpers import contents, inner_variant, job, make_target, pin, target_at, uv, versions
 from torchinstall.errors import InstallError, TargetError
 from torchinstall.install.preflight import Space
-from torchinstall.install.snapshot import STATE_DIR, Snapshot
+from torchinstall.install.snapshot import Snapshot
 from torchinstall.install.target import find_target
 from torchinstall.install.transaction import install, locked, restore_previous
+from torchinstall.install.trees import STATE_DIR
 from torchinstall.model.verdict import FAILED, PROVED, UNPROVEN, Verdict
 
 
@@ -145,7 +146,7 @@ def test_the_last_installation_can_be_undone_later(old, wanted):
 
 def test_nothing_is_kept_where_that_isnt_wanted(old, wanted):
     go(wanted, verdict(PROVED), keep_previous=False)
-    assert not (Path(old.prefix) / STATE_DIR).exists()
+    assert [path.name for path in (Path(old.prefix) / STATE_DIR).iterdir()] == ["receipt.json"]
 
 
 def test_a_created_environment_is_removed_after_a_failure(replica, tmp_path):

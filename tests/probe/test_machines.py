@@ -46,7 +46,7 @@ def test_machine(folder, cards, monkeypatch):
 
 
 def test_there_are_machines():
-    assert len(FOLDERS) >= 30
+    assert len(FOLDERS) >= 100
 
 
 def test_difference_is_seen():

@@ -79,6 +79,36 @@ def test_nvml_comes_before_files_and_table(seen):
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    ("definitions", "words"),
+    [
+        (("INSTANCES=0",), "without an instance"),
+        (("INSTANCES=3",), "divided into 3 MIG instances"),
+        (("VIRTUAL=2",), "is a virtual GPU"),
+        (("FABRIC=1",), "error 802"),
+        (("FABRIC=2",), "error 802"),
+        (("FABRIC=3", "VIRTUAL=0"), None),
+        (("FABRIC=0", "VIRTUAL=1"), None),
+    ],
+)
+def test_what_keeps_programs_from_a_card_is_told(seen, definitions, words):
+    machine, _ = seen(nvml=definitions)
+    assert machine.nvidia.state == "ok"
+    assert [note for note in machine.notes if words and words in note] == list(machine.notes)
+    assert bool(machine.notes) is (words is not None)
+
+
+@needs_compiler
+def test_windows_asks_its_own_library(machine_folder, cards, library):
+    files = {"lib/nvml.dll": library("nvml"), "lib/nvcuda.dll": library("cuda")}
+    machine = detect(fake_system(machine_folder(files, os="windows", arch="AMD64", glibc=None)), cards=cards)
+    assert machine.nvidia.state == "ok"
+    assert machine.nvidia.version == "580.82.07"
+    assert machine.nvidia.libcuda == "13.1"
+    assert [gpu.pci_id for gpu in machine.gpus] == ["10de:2335"]
+
+
+@needs_compiler
 def test_every_card_goes_through(seen):
     machine, _ = seen(nvml=("COUNT=2",))
     assert [gpu.compute_capability for gpu in machine.gpus] == ["9.0", "8.9"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from torchinstall.probe.amd import gfx_target
@@ -11,7 +13,7 @@ from torchinstall.probe.nvidia_files import procfs_driver, procfs_gpus
 from torchinstall.probe.osinfo import architecture
 from torchinstall.probe.pci import bus_address
 from torchinstall.probe.smi import nvidia_smi_gpus, rows_of
-from torchinstall.probe.windows import adapter
+from torchinstall.probe.windows import CLASS, adapter, nvidia_release
 
 
 @pytest.mark.parametrize(
@@ -142,9 +144,68 @@ def test_smi_that_answers_something_else_is_no_fact(machine_folder, text):
 
 
 def test_windows_hardware_ids():
-    device = adapter(r"pci\ven_10de&dev_2684&subsys_16f110de&rev_a1")
+    device = adapter({"MatchingDeviceId": r"pci\ven_10de&dev_2684&subsys_16f110de&rev_a1"})
     assert device.pci_id == "10de:2684"
-    assert adapter(r"ROOT\BasicRender") is None
+    assert adapter({"MatchingDeviceId": r"ROOT\BasicRender"}) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "release"),
+    [
+        ("32.0.15.8129", "581.29"),
+        ("31.0.15.3713", "537.13"),
+        ("30.0.14.7141", "471.41"),
+        ("27.21.14.5256", "452.56"),
+        ("32.0.15.708", "507.08"),
+        ("32.0.101", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_driver_numbers_of_windows(number, release):
+    assert nvidia_release(number) == release
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", '{"a": 1}', '{"%s": 7}', '{"%s": [7]}', '{"%s": [{"DriverDesc": 7}]}'])
+def test_broken_registry_is_no_exception(machine_folder, cards, text):
+    content = text.replace("%s", CLASS.replace("\\", "\\\\"))
+    machine = detect(fake_system(machine_folder({"registry.json": content}, os="windows", arch="AMD64")), cards=cards)
+    assert machine.gpus == ()
+    assert [note for note in machine.notes if "could not be probed" in note] == []
+
+
+def test_rocminfo_confirms_where_the_kernel_does_not_tell(machine_folder, cards):
+    device = "sys/bus/pci/devices/0000:05:00.0"
+    files = {f"{device}/vendor": "0x1002\n", f"{device}/device": "0x7530\n", f"{device}/class": "0x120000\n"}
+    agent = "Agent 1\n  Name: gfx1250\n  Device Type: GPU\n  BDFID: 1280\n"
+    script = f"#!/bin/sh\ncat <<'END'\n{agent}END\n"
+    machine = detect(fake_system(machine_folder(files, {"rocminfo": script})), cards=cards)
+    assert [(gpu.gfx, gpu.pci_id) for gpu in machine.gpus] == [("gfx1250", "1002:7530")]
+    assert machine.sources["gpus[0].gfx"] == "rocminfo"
+
+
+def test_rocminfo_is_not_run_for_what_the_kernel_tells(machine_folder, cards, tmp_path):
+    node = "simd_count 192\nvendor_id 4098\ndevice_id 29772\ngfx_target_version 110000\nlocation_id 768\n"
+    mark = tmp_path / "ran"
+    folder = machine_folder(
+        {"sys/class/kfd/kfd/topology/nodes/1/properties": node}, {"rocminfo": f"#!/bin/sh\ntouch {mark}\n"}
+    )
+    machine = detect(fake_system(folder), cards=cards)
+    assert [gpu.gfx for gpu in machine.gpus] == ["gfx1100"]
+    assert not mark.exists()
+
+
+def test_hung_tools_cost_their_limit_and_a_note(machine_folder, cards):
+    device = "sys/bus/pci/devices/0000:05:00.0"
+    files = {f"{device}/vendor": "0x1002\n", f"{device}/device": "0x7530\n", f"{device}/class": "0x120000\n"}
+    files |= {"dev/davinci0": "", "dev/nvidiactl": "", "dev/nvidia0": ""}
+    hung = "#!/bin/sh\nexec sleep 60\n"
+    folder = machine_folder(files, {"rocminfo": hung, "npu-smi": hung, "nvidia-smi": hung})
+    start = time.monotonic()
+    machine = detect(fake_system(folder), cards=cards)
+    assert time.monotonic() - start < 5
+    assert sorted(gpu.vendor for gpu in machine.gpus) == ["amd", "ascend", "nvidia"]
+    assert len([note for note in machine.notes if "no answer in time" in note]) == 3
 
 
 def test_amd_masks_stack(machine_folder, cards):

@@ -74,6 +74,40 @@ class App:
             document = document["machine"]
         return self.declared(self.completed(machine_from_json(document)), options)
 
+    def reported(self, options: Options) -> list[Machine]:
+        """Return the machines that the texts of ``--report`` tell of; several files of text are one machine."""
+        from torchinstall.probe.pasted import read_pasted
+
+        texts = [self.read_report(name) for name in options.reports]
+        plain = [text for text in texts if not text.lstrip().startswith(("{", "["))]
+        whole = ["\n".join(plain)] if plain else []
+        found = [
+            machine
+            for text in (*whole, *(text for text in texts if text not in plain))
+            for machine in read_pasted(text, cards=self.catalog.card)
+        ]
+        if not found:
+            raise MachineFileError(
+                f"nothing in {', '.join(options.reports)} tells of a machine",
+                why="it is no output of a tool that is known here",
+                todo=[
+                    "give what `torch.utils.collect_env`, nvidia-smi, rocminfo, npu-smi or `lspci -nn` printed there",
+                    "or the output of `kubectl get nodes -o json` or `torchinstall detect --json`",
+                ],
+            )
+        return [self.declared(self.completed(machine), options) for machine in found]
+
+    def read_report(self, name: str) -> str:
+        """Return the text of a report, ``-`` for standard input; what isn't UTF-8 in it is replaced."""
+        import sys
+
+        try:
+            data = sys.stdin.buffer.read() if name == "-" else (self.cwd / name).read_bytes()
+        except OSError as error:
+            raise UsageError(f"the report {name} can't be read", why=str(error)) from None
+        # PowerShell writes its redirections in UTF-16.
+        return data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8", "replace")
+
     # What is decided
 
     def plan(self, options: Options, machine_text: str | None = None) -> Planned:
@@ -191,6 +225,7 @@ class App:
         from torchinstall.resolve.decision import Question as Asked
         from torchinstall.resolve.decision import decide
         from torchinstall.resolve.pages import OwnSources, pages
+        from torchinstall.resolve.pages import offline as no_network
 
         offline = request.offline
         own = OwnSources(
@@ -200,7 +235,7 @@ class App:
             mirror=request.mirror,
         )
         client = None
-        sightings = Sightings()
+        sightings = Sightings(listings=no_network(self.catalog) if offline else ())
         known: set[tuple[str, str]] = set()
         for _ in range(_LOOK_ROUNDS):
             decision = decide(Asked(machine=machine, request=request, catalog=self.catalog, sightings=sightings))

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from torchinstall.app.base import Planned
+from torchinstall.app.around import afterwards, beforehand, installer, needed_space, project_risks
+from torchinstall.app.bound import bound_dependencies
 from torchinstall.app.verify import check, proof
 from torchinstall.errors import UsageError
 from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED
 from torchinstall.model.value import Value
-from torchinstall.model.verdict import PROVED, Verdict
+from torchinstall.model.verdict import FAILED, PROVED, Verdict
 from torchinstall.model.version import at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torchinstall.app.base import App
     from torchinstall.install.backend import Job
+    from torchinstall.install.records import Damage
     from torchinstall.install.target import Target
+    from torchinstall.model.machine import Machine
     from torchinstall.model.options import Options
 
 UNVERIFIED = Verdict(outcome=PROVED, cause="not-asked", text="not verified, as asked")
@@ -25,7 +29,8 @@ UNVERIFIED = Verdict(outcome=PROVED, cause="not-asked", text="not verified, as a
 class Installed(Value):
     """What an install came to. ``changes``: what the installer changed or would change, in words.
 
-    ``stopped``: there was nothing to install; the plan says why.
+    ``stopped``: there was nothing to install; the plan says why. ``orphans``: packages of an old CUDA major
+    that nothing needs any more. ``constraints``: the constraints file that was written.
     """
 
     planned: Planned
@@ -34,6 +39,8 @@ class Installed(Value):
     changed: bool = False
     restored: bool = False
     stopped: bool = False
+    orphans: tuple[str, ...] = ()
+    constraints: str | None = None
 
 
 def install(
@@ -43,15 +50,44 @@ def install(
     show: Callable[[Planned], None],
     ask: Callable[[str], bool],
     progress: bool,
+    tell: Callable[[Sequence[str]], None] = lambda _notes: None,
 ) -> Installed:
     """Detect, resolve, install and verify; the environment is as it was after any end but success.
 
-    ``show`` is given the plan before anything changes; ``ask`` answers a risky question. A plan that is
-    blocked, undetermined or out of reach ends there. Raises the errors of the installer and of the target.
+    ``show`` is given the plan before anything changes, ``tell`` what else is good to know before; ``ask``
+    answers a risky question. A plan that is blocked, undetermined or out of reach ends there. Raises the
+    errors of the installer and of the target.
     """
+    from torchinstall.install.process import terminations_as_interrupts
+
+    with terminations_as_interrupts():
+        return _install(app, options, show, ask, tell, progress=progress)
+
+
+def _install(
+    app: App,
+    options: Options,
+    show: Callable[[Planned], None],
+    ask: Callable[[str], bool],
+    tell: Callable[[Sequence[str]], None],
+    *,
+    progress: bool,
+) -> Installed:
     target = app.target(options)
-    machine = app.declared(app.seen(options, target), options)
+    seen = app.seen(options, target)
+    if not options.dry_run and _recovered(seen, target, tell):
+        seen = app.seen(options, target)
+    machine = app.declared(seen, options)
     planned, verdict = _what_works_stays(app, app.planned(machine, options, target), target, options)
+    hurt = _damaged(planned, target)
+    if planned.plan.outcome == SATISFIED and hurt:
+        # Metadata says it's there, the disk says it's half there: only a kernel can tell which is right.
+        verdict = verdict or proof(app, target, planned)
+        if verdict.outcome == FAILED:
+            tell([f"half installed, and put in anew: {damage.words()}" for damage in hurt])
+            broken = {damage.name for damage in hurt}
+            rest = {name: version for name, version in machine.installed.items() if name not in broken}
+            planned, verdict = app.planned(machine.replace(installed=rest), options, target), None
     show(planned)
     plan = planned.plan
     if plan.outcome in {BLOCKED, UNDETERMINED} or plan.unreachable is not None:
@@ -60,10 +96,35 @@ def install(
         if verdict is None and options.verify:
             verdict = proof(app, target, planned)
         return Installed(planned=planned, verdict=verdict)
-    for question in risks(planned, options):
-        if not (options.yes or ask(question)):
+    tell(beforehand(app, planned, target))
+    for question in [*risks(planned, options), *project_risks(app, planned, target)]:
+        if not (options.yes or options.dry_run or ask(question)):
             raise UsageError(f"not done: {question}", todo=["--yes goes ahead with it"])
-    return _transaction(app, planned, target, options, progress=progress)
+    broken_names = tuple(damage.name for damage in hurt)
+    return _transaction(app, planned, target, options, progress=progress, reinstall=broken_names)
+
+
+def _recovered(machine: Machine, target: Target, tell: Callable[[Sequence[str]], None]) -> bool:
+    """Undo what a killed run left, before anything is read from the environment; tell whether there was anything."""
+    from torchinstall.install.journal import left_behind
+    from torchinstall.install.transaction import recover_target
+
+    prefix = target.prefix or machine.python.prefix
+    if not target.exists or prefix is None or (left := left_behind(prefix)) is None:
+        return False
+    recovered = recover_target(target.replace(prefix=prefix))
+    if recovered:
+        tell([f"{left.words()}: the environment was brought back to what it was before"])
+    return recovered
+
+
+def _damaged(planned: Planned, target: Target) -> tuple[Damage, ...]:
+    """Return the packages of the torch family that aren't whole on disk."""
+    from torchinstall.install.records import damaged
+
+    python = planned.machine.python
+    roots = [path for path in (python.purelib, python.platlib) if path]
+    return damaged(roots, tuple(planned.machine.installed)) if target.exists else ()
 
 
 def risks(planned: Planned, options: Options) -> list[str]:
@@ -96,38 +157,49 @@ def _what_works_stays(app: App, planned: Planned, target: Target, options: Optio
     return planned.replace(plan=plan), verdict
 
 
-def _transaction(app: App, planned: Planned, target: Target, options: Options, *, progress: bool) -> Installed:
-    from torchinstall.catalog.locate import find_index_data
+def _transaction(
+    app: App, planned: Planned, target: Target, options: Options, *, progress: bool, reinstall: tuple[str, ...]
+) -> Installed:
     from torchinstall.install import transaction
     from torchinstall.install.backend import all_new
-    from torchinstall.install.uv import Uv
 
-    installer = Uv(app.environ, index_data=find_index_data())
+    backend = installer(app, options)
     if options.dry_run:
-        job = _job(app, planned, target, progress=False)
-        changes = installer.preview(job) if target.exists else all_new(planned.plan)
+        job = _job(app, planned, target, options, progress=False, reinstall=reinstall)
+        changes = backend.preview(job) if target.exists else all_new(planned.plan)
         return Installed(planned=planned, changes=tuple(change.words() for change in changes))
     made = target if target.exists else app.target(options, create=True)
-    job = _job(app, planned, made.with_facts(app.seen(options, made).python), progress=progress)
+    try:
+        made = made.with_facts(app.seen(options, made).python)
+        job = _job(app, planned, made, options, progress=progress, reinstall=reinstall)
+        space = needed_space(app, job)
+    except BaseException:
+        if made.created:
+            transaction.remove_created(made)
+        raise
     outcome = transaction.install(
         job,
-        installer,
+        backend,
         verify=lambda: proof(app, job.target, planned) if options.verify else UNVERIFIED,
         environ=app.environ,
         keep=options.keep,
+        space=space,
         # A layer of an image has no use for the way back, only for its space.
         keep_previous=not (planned.machine.container is not None and planned.machine.container.build),
     )
-    return Installed(
+    done = Installed(
         planned=planned.replace(target=job.target),
         verdict=outcome.verdict if options.verify else None,
         changes=tuple(change.words() for change in outcome.changes),
         changed=not outcome.restored,
         restored=outcome.restored,
     )
+    return done if outcome.restored else afterwards(app, done, job, options)
 
 
-def _job(app: App, planned: Planned, target: Target, *, progress: bool) -> Job:
+def _job(
+    app: App, planned: Planned, target: Target, options: Options, *, progress: bool, reinstall: tuple[str, ...]
+) -> Job:
     from torchinstall.install.backend import Job
     from torchinstall.resolve.keep import stale_packages
 
@@ -136,7 +208,9 @@ def _job(app: App, planned: Planned, target: Target, *, progress: bool) -> Job:
         target=target,
         settings=planned.settings,
         cwd=app.cwd,
-        reinstall=stale_packages(planned.plan, planned.machine),
+        reinstall=tuple(dict.fromkeys([*stale_packages(planned.plan, planned.machine), *reinstall])),
+        bound=bound_dependencies(app, planned),
         offline=planned.request.offline,
         show=progress,
+        require_hashes=planned.request.require_hashes,
     )

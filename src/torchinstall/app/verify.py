@@ -19,15 +19,33 @@ def verify(app: App, options: Options) -> Verdict:
     """Prove the torch that is installed. Raises ``UsageError`` where there is none."""
     from torchinstall.resolve.promise import of_environment
 
-    target = app.target(options)
+    target = _existing(app, options)
     machine = app.seen(options, target)
     if "torch" not in machine.installed:
         raise UsageError(
             f"torch isn't installed in {target.prefix or target.python}",
-            todo=["torchinstall torch", "or name another environment with --venv or --python"],
+            todo=[
+                f"torchinstall --venv {options.venv} torch" if options.venv else "torchinstall torch",
+                "or name another environment with --venv or --python",
+            ],
         )
     request = Request(variant=CPU if options.cpu else None)
     return check(app, str(target.python), of_environment(machine, request, app.catalog))
+
+
+def _existing(app: App, options: Options) -> Target:
+    """Return the environment to look at; one that isn't there can't be proved."""
+    try:
+        target = app.target(options)
+    except UsageError as error:
+        if options.venv or options.python:
+            raise
+        raise UsageError(
+            error.what, why=error.why, todo=["name one: torchinstall verify --venv DIR, or --python PATH"]
+        ) from None
+    if not target.exists:
+        raise UsageError(f"there is no environment in {options.venv}", todo=["look at the name after --venv"])
+    return target
 
 
 def proof(app: App, target: Target, planned: Planned) -> Verdict:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from torchinstall.catalog.names import find_by_name
+from torchinstall.catalog.npu_builds import npu_builds, npu_companions
+from torchinstall.catalog.parse_backends import parse_ascend, parse_jetpacks, parse_makers, parse_rocm, parse_xpu
 from torchinstall.catalog.parse_releases import parse_releases
+from torchinstall.catalog.parse_signatures import parse_signatures
 from torchinstall.catalog.parse_tables import (
     VENDORS,
     parse_arch_lists,
@@ -17,17 +20,21 @@ from torchinstall.catalog.parse_tables import (
 )
 from torchinstall.catalog.row_reader import top
 from torchinstall.catalog.rows import DECLARED, STATUSES, ArchList
-from torchinstall.model.variant import backend
+from torchinstall.model.card import Card
+from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Protocol
 
+    from torchinstall.catalog.backend_rows import AscendTables, JetPack, Maker, RocmTables, VendorBuild, XpuTables
+    from torchinstall.catalog.overlay import Overlay
     from torchinstall.catalog.parse_tables import CudaTables, Indexes, MpsFloor
     from torchinstall.catalog.rows import Build, Companion, Floor, Generation, Release, Tegra
-    from torchinstall.model.card import Card
-    from torchinstall.model.cause import Cause
+    from torchinstall.model.advice import Advice
+    from torchinstall.model.cause import Cause, Signatures
 
     class Reader(Protocol):
         """Where the data files come from."""
@@ -56,8 +63,27 @@ class Catalog:
         self._by_minor: dict[str, tuple[Release, ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
         self._releases: tuple[Release, ...] | None = None
+        self._joint: tuple[str, ...] | None = None
+        self._yanked: frozenset[str] | None = None
+        self._by_torch: dict[str, Release | None] = {}
+        self._archs: dict[tuple[str, str, str], ArchList | None] = {}
+        self.memo: dict[tuple[Any, ...], Any] = {}
+        """Tables that are worked out from the rows; they live and die with this catalogue."""
         self.date = top(reader.read("meta.json"), "meta.json").text("date")
         """The day of the data, as in 2026-11-30."""
+        self.overlay: Overlay | None = None
+        """The refreshed rows that are laid over the shipped ones."""
+        self.refused = ""
+        """Why refreshed rows that are there were passed over."""
+
+    def read_all(self, names: Iterable[str]) -> None:
+        """Read these files now: a fault in one comes up here instead of in a look-up."""
+        parsers = {"arch.json": parse_arch_lists, "indexes.json": parse_indexes}
+        for name in names:
+            if name.startswith("releases/torch-"):
+                self._minor(name.removeprefix("releases/torch-").removesuffix(".json"))
+            else:
+                self._file(name, parsers[name])
 
     # -- releases -----------------------------------------------------------
 
@@ -69,12 +95,20 @@ class Catalog:
             self._releases = tuple(sorted(found, key=lambda release: numbers(release.torch), reverse=True))
         return self._releases
 
+    @property
+    def yanked(self) -> frozenset[str]:
+        """The releases that were withdrawn from the default index."""
+        if self._yanked is None:
+            self._yanked = frozenset(release.torch for release in self.releases if release.yanked)
+        return self._yanked
+
     def release(self, torch: str) -> Release | None:
         """Return one release by its version without a local part, ``None`` where it isn't known."""
-        minor = ".".join(torch.split(".")[:2])
-        if minor not in self._reader.minors():
-            return None
-        return next((release for release in self._minor(minor) if release.torch == torch), None)
+        if torch not in self._by_torch:
+            minor = ".".join(torch.split(".")[:2])
+            known = self._minor(minor) if minor in self._reader.minors() else ()
+            self._by_torch[torch] = next((release for release in known if release.torch == torch), None)
+        return self._by_torch[torch]
 
     def _minor(self, minor: str) -> tuple[Release, ...]:
         if minor not in self._by_minor:
@@ -104,8 +138,12 @@ class Catalog:
 
     def companions(self, name: str, build: Build) -> tuple[Companion, ...]:
         """Return the versions of torchvision or torchaudio that go with a build, newest first, withdrawn included."""
+        if build.index or (build.variant == NPU and name == "torch-npu"):
+            return self._vendor_companions(name, build)
         release = self.release(build.torch)
         rows = release.companions if release else ()
+        if build.variant == NPU:
+            build = build.replace(variant=CPU)  # torch under an NPU is the CPU build, and so is what goes with it
         found = [
             row
             for row in rows
@@ -121,6 +159,12 @@ class Catalog:
 
         A CUDA build without a list of its own has that of the Linux x86_64 build of the same torch and variant.
         """
+        key = (build.torch, build.variant, build.platform)
+        if key not in self._archs:
+            self._archs[key] = self._arch_list(build)
+        return self._archs[key]
+
+    def _arch_list(self, build: Build) -> ArchList | None:
         if backend(build.variant) != "cuda":
             return None
         lists: dict[tuple[str, str, str], ArchList] = self._file("arch.json", parse_arch_lists)
@@ -159,8 +203,10 @@ class Catalog:
     # -- cards --------------------------------------------------------------
 
     def card(self, pci_id: str) -> Card | None:
-        """Return the card with a PCI id such as ``10de:2684``; letters in either case."""
+        """Return the card with a PCI id such as ``10de:2684``, or a Tegra SoC such as ``tegra234``; in either case."""
         key = pci_id.lower()
+        if key.startswith("tegra"):
+            return next((_board(row) for row in self._cuda().tegra if key in row.socs), None)
         vendor = _VENDOR_OF.get(key.partition(":")[0])
         if vendor is None:
             return None
@@ -194,6 +240,57 @@ class Catalog:
         by_id: dict[str, Card] = self._files[key]
         return by_id
 
+    # -- the other backends --------------------------------------------------
+
+    @property
+    def rocm(self) -> RocmTables:
+        """What is known of ROCm wheels beside their rows."""
+        tables: RocmTables = self._file("rocm.json", parse_rocm)
+        return tables
+
+    @property
+    def ascend(self) -> AscendTables:
+        """The torch-npu releases, and what goes with them."""
+        tables: AscendTables = self._file("ascend.json", parse_ascend)
+        return tables
+
+    @property
+    def xpu(self) -> XpuTables:
+        """The Intel families that torch has wheels for."""
+        tables: XpuTables = self._file("xpu.json", parse_xpu)
+        return tables
+
+    @property
+    def jetpacks(self) -> tuple[JetPack, ...]:
+        """The JetPack lines with their L4T, newest first."""
+        rows: tuple[JetPack, ...] = self._file("jetson.json", parse_jetpacks)
+        return rows
+
+    @property
+    def makers(self) -> tuple[Maker, ...]:
+        """The makers of accelerators that have PyTorch builds of their own."""
+        rows: tuple[Maker, ...] = self._file("vendors.json", parse_makers)
+        return rows
+
+    def npu_builds(self, platform: str) -> tuple[Build, ...]:
+        """Return the torch builds that a torch-npu is made for, newest first; their variant is ``npu``."""
+        key = f"npu {platform}"
+        if key not in self._builds:
+            self._builds[key] = npu_builds(platform, self.ascend, self.builds(platform))
+        return self._builds[key]
+
+    def amd_builds(self, platform: str) -> tuple[VendorBuild, ...]:
+        """Return the builds on AMD's own indexes for a platform, as they stand in the data."""
+        return tuple(row for row in self.rocm.builds if row.build.platform == platform)
+
+    def _vendor_companions(self, name: str, build: Build) -> tuple[Companion, ...]:
+        if build.variant == NPU:
+            return npu_companions(build, self.ascend)
+        for row in self.amd_builds(build.platform):
+            if (row.build.torch, row.build.variant) == (build.torch, build.variant):
+                return tuple(companion for companion in row.companions if companion.name == name)
+        return ()
+
     # -- indexes and the rest -----------------------------------------------
 
     def index_url(self, variant: str) -> str:
@@ -217,8 +314,10 @@ class Catalog:
     @property
     def joint(self) -> tuple[str, ...]:
         """The names that are chosen together: torch, and what has rows that pair it with torch."""
-        paired = {row.name for release in self.releases for row in release.companions}
-        return ("torch", *(name for name in self.family if name in paired))
+        if self._joint is None:
+            paired = {row.name for release in self.releases for row in release.companions}
+            self._joint = ("torch", *(name for name in self.family if name in paired), "torch-npu")
+        return self._joint
 
     @property
     def family(self) -> tuple[str, ...]:
@@ -232,10 +331,37 @@ class Catalog:
         causes: tuple[Cause, ...] = self._file("verify_causes.json", parse_verify_causes)
         return causes
 
+    @property
+    def signatures(self) -> Signatures:
+        """The texts of reports that the doctor recognises."""
+        table: Signatures = self._file("signatures.json", parse_signatures)
+        return table
+
+    @property
+    def advice(self) -> Advice:
+        """The rules of advice, and those of the code scan."""
+        from torchinstall.catalog.advice import parse_advice
+
+        advice: Advice = self._file(
+            "advice.json", lambda rules, _: parse_advice(rules, self._reader.read("migrations.json"))
+        )
+        return advice
+
     def _file(self, name: str, parse: Any) -> Any:
         if name not in self._files:
             self._files[name] = parse(self._reader.read(name), name)
         return self._files[name]
+
+
+def _board(tegra: Tegra) -> Card:
+    return Card(
+        vendor="nvidia",
+        name=tegra.name,
+        compute_capability=tegra.compute_capability,
+        integrated=True,
+        compute=True,
+        source=tegra.source,
+    )
 
 
 def _holds(names: tuple[str, ...], name: str) -> bool:

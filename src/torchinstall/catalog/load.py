@@ -1,15 +1,18 @@
-"""From a folder of JSON files to the catalogue."""
+"""From a folder of JSON files, and the refreshed rows in the user's cache, to the catalogue."""
 
 from __future__ import annotations
 
 import json
+import os
 
 from torchinstall.catalog.catalog import Catalog
-from torchinstall.catalog.locate import find_index_data
+from torchinstall.catalog.locate import NO_OVERLAY, find_index_data, overlay_dir
 from torchinstall.catalog.row_reader import broken
+from torchinstall.errors import CatalogError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
 
@@ -19,11 +22,49 @@ _PREFIX = "torch-"
 def load_catalog(directory: Path | None = None) -> Catalog:
     """Return the catalogue of ``directory``, by default of the data that came with torchinstall.
 
-    Only meta.json is read at once; the other files when they are asked for.
+    Without a directory, refreshed rows in the user's cache are laid over (``TORCHINSTALL_NO_OVERLAY`` leaves
+    them out); an overlay with any fault is passed over whole, and ``Catalog.refused`` says why.
+    Else only meta.json is read at once; the other files when they are asked for.
     Raises ``CatalogError`` where there is no data, and where a file is broken,
     naming file and row; the latter also from the look-ups.
     """
-    return Catalog(FolderReader(directory or find_index_data()))
+    shipped = FolderReader(directory or find_index_data())
+    if directory is None and not os.environ.get(NO_OVERLAY):
+        path = overlay_file(shipped, os.environ)
+        if path is not None and path.is_file():
+            return overlaid(shipped, path)
+    return Catalog(shipped)
+
+
+def overlaid(shipped: FolderReader, path: Path) -> Catalog:
+    """Return the catalogue with an overlay's rows, or without them where the file isn't right in every part."""
+    from torchinstall.catalog.overlay import META, OverlaidReader, base_url, read_overlay
+
+    plain = Catalog(shipped)
+    try:
+        overlay = read_overlay(path, shipped)
+        if overlay.index.rstrip("/") != base_url(shipped):
+            raise broken(path.name, "", f"is for {overlay.index}, which isn't the PyTorch index of the data")
+        if overlay.date < plain.date:
+            plain.refused = f"{path.name} is of {overlay.date}, older than the data that came with torchinstall"
+            return plain
+        catalog = Catalog(OverlaidReader(shipped, overlay))
+        catalog.read_all(name for name in overlay.documents if name != META)
+    except CatalogError as error:
+        plain.refused = error.what
+        return plain
+    catalog.overlay = overlay
+    return catalog
+
+
+def overlay_file(shipped: FolderReader, environ: Mapping[str, str]) -> Path | None:
+    """Return where the overlay of this data is kept, ``None`` where no overlay at all is kept."""
+    folder = overlay_dir(environ)
+    if not folder.is_dir():
+        return None
+    from torchinstall.catalog.overlay import base_url, overlay_name
+
+    return folder / overlay_name(base_url(shipped))
 
 
 class FolderReader:

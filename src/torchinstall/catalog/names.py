@@ -12,20 +12,23 @@ if TYPE_CHECKING:
 
 # Words that say nothing about which card it is.
 _MAKERS = {"nvidia", "geforce", "tesla", "amd", "ati", "radeon", "intel", "corporation", "inc", "r", "tm"}
-_NOISE = frozenset(_MAKERS | {"graphics", "gpu", "generation", "with", "design", "edition"})
+# "nvgpu" is how the driver of Tegra boards names itself.
+_NOISE = frozenset(_MAKERS | {"graphics", "gpu", "generation", "with", "design", "edition", "nvgpu"})
 # Product lines that people leave out: "4090", "7900 XTX", "B580", "MI300X".
 _SERIES = frozenset({"rtx", "gtx", "gts", "gt", "rx", "arc", "instinct"})
-# Board forms and memory, which don't change the chip's code.
-_FORM = re.compile(r"\d+gb|pcie|sxm\d?|oem|hbm\d?e?|gddr\d\w?")
+# Board forms, memory, and the profiles of virtual GPUs ("GRID A100-10C"), which don't change the chip's code.
+_FORM = re.compile(r"\d+gb|pcie|sxm\d?|oem|oam|hbm\d?e?|gddr\d\w?|grid|\d{1,2}[abcq]")
+CUT = "..."
+"""How tools end a name that was too long for their table."""
 # Words that name the maker for sure.
 _VENDOR_WORDS = {
     "nvidia": ("nvidia", "geforce", "tesla", "quadro", "jetson"),
     "amd": ("amd", "ati", "radeon", "instinct", "ryzen"),
     "intel": ("intel",),
 }
-_WORD = re.compile(r"[a-z0-9+]+")
+_WORD = re.compile(r"[a-z0-9]+")
 _PREFIXED = re.compile(r"(rtx|gtx|gts|gt|rx|arc)(\d\w*)")
-_SUFFIXED = re.compile(r"(\d{3,4})(ti|super|tisuper|xtx|xt|gre)")
+_SUFFIXED = re.compile(r"(\d{3,4})(ti|super|tisuper|xtx|xt|gre|d)")
 
 
 def words(text: str) -> list[str]:
@@ -53,17 +56,47 @@ def find_by_name(text: str, cards: Iterable[Card]) -> tuple[Card, ...]:
     all words of the text; so "GTX 1080" is that card and not the Ti, and
     "GTX 1080 Ti" is never a GTX 1080.
     """
+    cut = text.rstrip().endswith(CUT)
     asked = words(text)
+    # "RTX 6000 Ada Gene..." ends in the beginning of a word, "RTX 2080 ..." between two.
+    begun = asked.pop() if cut and asked and not text.rstrip()[: -len(CUT)].endswith(" ") else ""
     vendors = {vendor for vendor, known in _VENDOR_WORDS.items() if any(word in known for word in asked)}
     wanted = frozenset(asked) - _NOISE
     entries = [
         (frozenset(words(card.name)) - _NOISE, card) for card in cards if len(vendors) != 1 or card.vendor in vendors
     ]
+    if cut:
+        longer = [
+            entry
+            for entry in entries
+            if wanted <= entry[0] and any(word.startswith(begun) for word in words(entry[1].name))
+        ]
+        if longer:
+            return _distinct(longer)
     found = _match(wanted, entries)
     if not found:
         bare = frozenset(word for word in wanted if not _FORM.fullmatch(word))
         found = _match(bare, entries) if bare != wanted else []
-    return _distinct(found)
+    return _distinct(found or _by_chip(asked, entries))
+
+
+def significant(name: str) -> frozenset[str]:
+    """Return the words of a name that say which card it is."""
+    return frozenset(words(name)) - _NOISE
+
+
+def _by_chip(
+    asked: Sequence[str], entries: Sequence[tuple[frozenset[str], Card]]
+) -> list[tuple[frozenset[str], Card]]:
+    """Return the cards of a chip or generation that goes by that name: "AD102", "Hopper", "Ponte Vecchio"."""
+    if not asked:
+        return []
+    named = " ".join(asked)
+    return [
+        entry
+        for entry in entries
+        if any(" ".join(words(name)) == named for name in (entry[1].chip, entry[1].generation, entry[1].family) if name)
+    ]
 
 
 def _match(wanted: frozenset[str], entries: Sequence[tuple[frozenset[str], Card]]) -> list[tuple[frozenset[str], Card]]:

@@ -46,7 +46,7 @@ def _builds(release: RowReader, torch: str) -> tuple[Build, ...]:
             platform = row.text("platform")
             if platform in defaults:
                 row.fail(f"{platform} has two default builds")
-            defaults[platform] = _wheels(row)
+            defaults[platform] = wheel_tags(row)
     builds = []
     seen: set[tuple[str, str]] = set()
     for row in rows:
@@ -64,7 +64,7 @@ def _build(row: RowReader, torch: str, defaults: dict[str, tuple[WheelTag, ...]]
         row.fail(f"'platform' is {platform!r}, not one of {', '.join(PLATFORMS)}")
     inherited = row.flag("inherited")
     if "wheels" in row.fields:
-        wheels = _wheels(row)
+        wheels = wheel_tags(row)
     elif inherited:
         # Variants of one release are built for the same Pythons; only the default index was looked at.
         wheels = defaults.get(platform, ())
@@ -105,7 +105,7 @@ def _companions(release: RowReader, torch: str) -> tuple[Companion, ...]:
             source=row.source(),
             checked=row.text("checked"),
             pins_torch=row.flag("pins_torch"),
-            wheels=_wheels(row),
+            wheels=wheel_tags(row),
             note=row.optional_text("note") or "",
         )
         for variant in companion.variants:
@@ -118,7 +118,8 @@ def _companions(release: RowReader, torch: str) -> tuple[Companion, ...]:
     return tuple(companions)
 
 
-def _wheels(row: RowReader) -> tuple[WheelTag, ...]:
+def wheel_tags(row: RowReader) -> tuple[WheelTag, ...]:
+    """Return the wheel tags of a row: its object from platform tag to Python tags."""
     value = row.fields.get("wheels")
     if not isinstance(value, dict) or not value:
         row.fail("'wheels' isn't an object from platform tag to Python tags")

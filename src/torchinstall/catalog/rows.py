@@ -51,6 +51,11 @@ class Build(Value):
     wheels: tuple[WheelTag, ...] = ()
     inherited: bool = False
     note: str = ""
+    index: str = ""
+    """The index of a vendor that serves it, where that isn't PyTorch's; ``{family}`` in it stands for a folder."""
+    extras: tuple[str, ...] = ()
+    extras_on: tuple[str, ...] = ()
+    """Extras that bring the device code, and the packages that have them (AMD's multi-arch wheels)."""
 
 
 class Companion(Value):
@@ -71,6 +76,8 @@ class Companion(Value):
     pins_torch: bool = False
     wheels: tuple[WheelTag, ...] = ()
     note: str = ""
+    on_default: bool = False
+    """The default index serves it, whatever index its torch comes from (torch-npu)."""
 
 
 class Release(Value):

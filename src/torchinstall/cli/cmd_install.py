@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from torchinstall.cli.cmd_verify import exit_code
 from torchinstall.cli.common import app, on_terminal, options_of, say
 from torchinstall.cli.groups import machine, request, target
-from torchinstall.errors import EXIT_INDEX, EXIT_OK
+from torchinstall.errors import EXIT_INDEX, EXIT_INTERRUPTED, EXIT_OK
 from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from torchinstall.app.base import Planned
     from torchinstall.app.install import Installed
@@ -37,6 +39,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Install, and leave with what came of it."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        stopped()
+        return EXIT_INTERRUPTED
+
+
+def stopped() -> None:
+    """Say that we were stopped; where the terminal went away, there is nobody to say it to."""
+    try:
+        print("\nstopped; the environment is as it was", file=sys.stderr, flush=True)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number in (1, 2):  # else Python fails once more when it flushes at its end
+            os.dup2(nowhere, number)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     options = options_of(arguments)
     verbose = arguments.verbose > 0
 
@@ -57,9 +77,16 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
+    def tell(notes: Sequence[str]) -> None:
+        from torchinstall.output.lines import NOTE, section
+
+        if notes and not arguments.quiet:
+            say(section("Before", notes, NOTE), to_stderr=arguments.json)
+
     from torchinstall.app.install import install
 
-    result = install(app(), options, show=show, ask=ask, progress=not arguments.json and not arguments.quiet)
+    progress = not arguments.json and not arguments.quiet
+    result = install(app(), options, show=show, ask=ask, tell=tell, progress=progress)
     plan = result.planned.plan
     if arguments.json:
         from torchinstall.output.jsonout import dumps, installed_to_json
@@ -88,7 +115,9 @@ def _result_lines(result: Installed, *, dry_run: bool, verbose: bool) -> list[Li
         lines += verdict_lines(result.verdict, verbose=verbose)
     if result.restored:
         lines += section("Restored", ["the environment is as it was before"])
-    elif result.planned.plan.outcome != SATISFIED and (result.verdict is None or result.verdict.outcome == "proved"):
+    elif result.planned.plan.outcome == SATISFIED:
+        lines += section("Done", ["nothing had to change"], GOOD)
+    elif result.verdict is None or result.verdict.outcome == "proved":
         target = result.planned.target
         lines += section("Done", [f"torch {result.planned.plan.torch} is in {target.prefix if target else ''}"], GOOD)
     return lines

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from torchinstall.cli.common import app, options_of, say
 from torchinstall.cli.groups import machine, request, target
-from torchinstall.errors import EXIT_OK, EXIT_USAGE, MachineFileError, TorchInstallError
+from torchinstall.errors import EXIT_OK, EXIT_USAGE, MachineFileError, TorchInstallError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from torchinstall.app.base import Planned
     from torchinstall.model.options import Options
 
 
@@ -28,17 +29,29 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the decision with its reasons; the exit code says whether there is one."""
     options = options_of(arguments)
     text = None
+    if arguments.report:
+        if arguments.machine:
+            raise UsageError("--machine and --report together", why="both name the machine", todo=["give one of them"])
+        ground = app()
+        machines = ground.reported(options)
+        several = len(machines) > 1
+        # The worst answer counts: a fleet is planned when each of its machines is.
+        return max([_show(ground.planned(one, options, None), arguments, several=several) for one in machines])
     if arguments.machine:
         lines = _lines(arguments.machine)
         first = next(lines, "")
         if _is_batch(first, more=(second := next(lines, None)) is not None):
             return _batch(_chain(first, second, lines), options)
         text = "".join(_chain(first, second, lines))
-    planned = app().plan(options, text)
+    return _show(app().plan(options, text), arguments, _identity(text))
+
+
+def _show(planned: Planned, arguments: argparse.Namespace, identity: object = None, *, several: bool = False) -> int:
+    """Write one plan; of several, each JSON document is a line."""
     if arguments.json:
         from torchinstall.output.jsonout import dumps, plan_to_json
 
-        print(dumps(plan_to_json(planned.plan, _identity(text))))
+        print(dumps(plan_to_json(planned.plan, identity), indent=None if several else 1))
     else:
         from torchinstall.output.text import machine_lines, plan_lines
 

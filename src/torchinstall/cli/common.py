@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 def options_of(arguments: argparse.Namespace) -> Options:
     """Return the options of a parsed command line; those that a command doesn't have keep their defaults."""
     given = vars(arguments)
-    lists = {"requirements", "requirement_files", "constraint_files", "gpus", "drivers"}
+    lists = {"requirements", "requirement_files", "constraint_files", "gpus", "drivers", "reports"}
     renamed = {
         "requirement_files": "requirement", "constraint_files": "constraint", "gpus": "gpu", "drivers": "driver",
+        "reports": "report",
         "replace_vendor_build": "yes_replace_vendor_build",
     }  # fmt: skip
     values: dict[str, Any] = {}

@@ -47,6 +47,10 @@ def machine(parser: ArgumentParser, *, file: bool = True) -> None:
     group.add_argument("--glibc", metavar="VERSION", help="for example 2.28")
     if file:
         group.add_argument("--machine", metavar="FILE", help="machine JSON, or JSON lines; - for stdin")
+        group.add_argument(
+            "--report", action="append", default=[], metavar="FILE",
+            help="what a tool printed there: collect_env, nvidia-smi, rocminfo, npu-smi, lspci -nn, ...; - for stdin",
+        )  # fmt: skip
     sysroot(group)
 
 

@@ -7,7 +7,7 @@ import sys
 
 from torchinstall import __version__
 from torchinstall.cli.parser import help_text, parse, wants_version
-from torchinstall.errors import EXIT_BUG, EXIT_INTERRUPTED, TorchInstallError
+from torchinstall.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_TARGET, TorchInstallError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,26 @@ def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code; never raises."""
     import os
 
-    as_json = "--json" in argv
+    for name in ("stdout", "stderr"):
+        # A closed stream (`>&-`) is None in Python: what would go there is lost, as with any other program.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - lives as long as we do
+    try:
+        code = _answer(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing more can be said, and that is no error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        # Only writing the answer gets here: a full disk behind `> file`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"torchinstall: the output can't be written: {error.strerror or error}", file=sys.stderr)
+        return EXIT_TARGET
+    return code
+
+
+def _answer(argv: Sequence[str]) -> int:
     try:
         if wants_version(argv):
             print(f"torchinstall {__version__}")
@@ -28,15 +47,18 @@ def main(argv: Sequence[str]) -> int:
             return 0
         return _run(argv)
     except TorchInstallError as error:
-        _report(error, as_json=as_json)
+        _report(error, as_json="--json" in argv)
         return error.exit_code
     except KeyboardInterrupt:
         print("\nstopped; the environment is as it was", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away (`| head`): nothing more can be said, and that is no error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        import errno
+
+        if error.errno in {errno.EPIPE, errno.ENOSPC, errno.EBADF} and error.filename is None:
+            raise
+        _report_bug(argv)
+        return EXIT_BUG
     except Exception:  # noqa: BLE001 - the last net: a bug is told as one, ready to paste
         _report_bug(argv)
         return EXIT_BUG

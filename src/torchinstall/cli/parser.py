@@ -18,9 +18,12 @@ COMMANDS = {
     "install": "detect, resolve, show the plan, install, verify on the device (the default command)",
     "detect": "what this machine is: accelerators, driver, container, target Python",
     "plan": "the decision with its reasons; changes nothing",
+    "doctor": "what is wrong with an installed, broken environment, or a reported one, and what mends it",
+    "explain": "why a variant or version is, or isn't, possible here, and what would make it so",
+    "catalog": "what is known of torch's builds, how old, from where; refreshed from the indexes",
     "verify": "run a real kernel on every visible device in the target environment",
 }
-RESERVED = frozenset({"explain", "doctor", "advise", "export", "bundle", "restore", "catalog"})
+RESERVED = frozenset({"advise", "export", "bundle", "restore"})
 """Commands of the published interface that this version doesn't have; never taken for a package's name."""
 
 PREFIX = "TORCHINSTALL_"
@@ -75,7 +78,12 @@ def help_text() -> str:
 
 
 def _command(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the command, wherever among the options it stands, and the rest; none given means install."""
+    skip = False
     for number, word in enumerate(argv):
+        if skip or word.startswith("-"):
+            skip = not skip and word in _WITH_VALUE
+            continue
         if word in COMMANDS:
             return word, [*argv[:number], *argv[number + 1 :]]
         if word in RESERVED:
@@ -84,12 +92,33 @@ def _command(argv: Sequence[str]) -> tuple[str, list[str]]:
                 why="its name is kept free, so that it is never taken for a package",
                 todo=["torchinstall --help lists what there is"],
             )
-        if not word.startswith("-"):
-            break
-        # An option before the command may take a value; only flags are allowed there.
-        if word not in {"-v", "-q", "--json", "--offline"}:
-            break
+        _refuse_typo(word)
+        break
     return "install", list(argv)
+
+
+_WITH_VALUE = frozenset(
+    {"-r", "--requirement", "-c", "--constraint", "--variant", "--mirror", "--python", "--venv", "--gpu", "--driver"}
+    | {"--os", "--arch", "--glibc", "--machine", "--sysroot", "--installer", "--lang", "--report", "--from", "--to"}
+)
+"""Options that take the next word; a command's name behind one of them is its value."""
+
+
+def _refuse_typo(word: str) -> None:
+    """Refuse a first word that is nearly a command: as a package's name it might be somebody's trap."""
+    import re
+
+    if not re.fullmatch(r"[a-z]+", word) or word.startswith("torch"):
+        return
+    import difflib
+
+    close = difflib.get_close_matches(word, [*COMMANDS, *RESERVED], n=1, cutoff=0.8)
+    if close:
+        raise UsageError(
+            f"`{word}` is no command; did you mean `{close[0]}`?",
+            why="it is so near to a command that it isn't taken for a package",
+            todo=[f"torchinstall {close[0]}", f"torchinstall install {word} installs a package of that name"],
+        )
 
 
 def _parser(command: str) -> Parser:

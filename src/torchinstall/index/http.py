@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     import requests
 
+    from torchinstall.index.cache import Kept, PageCache
+
 CONNECT_S = 2.0
 READ_S = 3.0
 MAX_BYTES = 20_000_000
@@ -34,6 +36,7 @@ FAILED = "failed"
 _POOL = re.compile(r"^\w+\(host=[^)]*\): ")
 _GONE = {403, 404, 410}  # several wheel indexes answer 403 for a project that they don't have
 _OK_STATUS = 200
+_UNCHANGED = 304
 _AGAIN = {429, 500, 502, 503, 504}
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1, */*;q=0.01"
 
@@ -56,13 +59,22 @@ class Client:
 
     Proxies, netrc and certificates as ``requests`` takes them from the environment;
     ``SSL_CERT_FILE`` or ``cert`` (a PEM bundle) where ``requests`` has none. With ``offline`` nothing
-    is asked.
+    is asked. ``cache`` keeps pages for later runs; the server is asked each time whether they have changed.
+    ``requests`` and ``received`` (bytes, as announced) count what was answered.
     """
 
     def __init__(
-        self, *, environ: Mapping[str, str] | None = None, cert: str | None = None, offline: bool = False
+        self,
+        *,
+        environ: Mapping[str, str] | None = None,
+        cert: str | None = None,
+        offline: bool = False,
+        cache: PageCache | None = None,
     ) -> None:
         self.offline = offline
+        self.cache = cache
+        self.requests = 0
+        self.received = 0
         self.down: dict[str, str] = {}
         self._cert = cert or (environ or {}).get("SSL_CERT_FILE") or None
         self._session: requests.Session | None = None
@@ -103,11 +115,14 @@ class Client:
         import requests
 
         left = max(0.1, deadline - time.monotonic())
+        kept = self.cache.get(url) if self.cache is not None else None
+        headers = {"Accept": _ACCEPT, **(kept.conditions if kept is not None else {})}
         try:
             limits = (min(CONNECT_S, left), min(READ_S, left))
-            response = self.session().get(url, timeout=limits, stream=True, headers={"Accept": _ACCEPT})
+            response = self.session().get(url, timeout=limits, stream=True, headers=headers)
+            self._count(response)
             with response:
-                return _read(url, response, deadline)
+                return _read(url, response, deadline, kept, self.cache)
         except requests.exceptions.TooManyRedirects:
             return Page(url=url, state=FAILED, error=f"more than {MAX_REDIRECTS} redirects"), False
         except requests.exceptions.ConnectTimeout:
@@ -123,6 +138,12 @@ class Client:
         except (requests.exceptions.RequestException, OSError, ValueError) as error:
             # ValueError: urllib3 lets some malformed URLs of a redirect through.
             return Page(url=url, state=FAILED, error=_cause(error)), False
+
+    def _count(self, response: requests.Response) -> None:
+        length = response.headers.get("Content-Length", "")
+        with self._lock:
+            self.requests += 1 + len(response.history)
+            self.received += int(length) if length.isdigit() and response.status_code == _OK_STATUS else 0
 
     def _down(self, url: str, error: str) -> Page:
         self.down.setdefault(host_of(url), error)
@@ -143,10 +164,15 @@ def _new_session(cert: str | None) -> requests.Session:
     return session
 
 
-def _read(url: str, response: requests.Response, deadline: float) -> tuple[Page, bool]:
+def _read(
+    url: str, response: requests.Response, deadline: float, kept: Kept | None, cache: PageCache | None
+) -> tuple[Page, bool]:
     status = response.status_code
     if status in _GONE:
         return Page(url=url, state=ABSENT), False
+    if status == _UNCHANGED and kept is not None:
+        text = kept.body.decode("utf-8", "replace")
+        return Page(url=kept.url, state=OK, text=text, content_type=kept.content_type), False
     if status != _OK_STATUS:
         error = f"HTTP {status} {response.reason or ''}".rstrip()
         return Page(url=url, state=FAILED, error=error), status in _AGAIN
@@ -158,12 +184,13 @@ def _read(url: str, response: requests.Response, deadline: float) -> tuple[Page,
             return Page(url=url, state=FAILED, error=error), False
         if time.monotonic() > deadline:
             return Page(url=url, state=FAILED, error="the page came too slowly"), False
-    return Page(
-        url=response.url,
-        state=OK,
-        text=body.decode("utf-8", "replace"),
-        content_type=response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
-    ), False
+    content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if cache is not None:
+        from torchinstall.index.cache import kept_page
+
+        if (keep := kept_page(url, response.url, bytes(body), content_type, response.headers)) is not None:
+            cache.put(url, keep)
+    return Page(url=response.url, state=OK, text=body.decode("utf-8", "replace"), content_type=content_type), False
 
 
 def _was_reset(error: BaseException) -> bool:

@@ -12,7 +12,7 @@ from torchinstall.model.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import queue
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     _Address: TypeAlias = tuple[str, str, str]
@@ -38,8 +38,11 @@ def look(
     limit_s: float = 3.0,
     offline: bool = False,
     session: Client | None = None,
+    each: Callable[[Listing], None] | None = None,
 ) -> tuple[Listing, ...]:
     """Return one listing a question, in order, within ``limit_s`` seconds, whatever the other sides do.
+
+    ``each`` is told of every page as it comes in.
 
     Equal pages are read once. A host that was found unreachable is not waited for again, neither in this
     call nor in later ones with the same ``session``. ``offline`` reads folders and asks no network.
@@ -55,7 +58,7 @@ def look(
             answers[page] = _read(page, client, limit_s)
     remote = [page for page in remote if page not in answers]
     if remote:
-        answers |= _read_together(remote, client, limit_s)
+        answers |= _read_together(remote, client, limit_s, each)
     return tuple(
         answers[_page(question)].replace(role=question.role, variant=question.variant) for question in questions
     )
@@ -72,7 +75,9 @@ def _read(page: _Address, client: Client, limit_s: float) -> Listing:
     return read_simple(url, project, session=client, limit_s=limit_s)
 
 
-def _read_together(pages: list[_Address], client: Client, limit_s: float) -> dict[_Address, Listing]:
+def _read_together(
+    pages: list[_Address], client: Client, limit_s: float, each: Callable[[Listing], None] | None = None
+) -> dict[_Address, Listing]:
     import queue
     import time
 
@@ -91,6 +96,8 @@ def _read_together(pages: list[_Address], client: Client, limit_s: float) -> dic
         except queue.Empty:
             break
         answers[page] = listing
+        if each is not None:
+            each(listing)
         for other in pages:
             if other not in answers and (error := client.down.get(host_of(other[0]))):
                 answers[other] = _unreachable(other, error)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FILE = re.compile(r"\.(?:whl|tar\.gz|tar\.bz2|tgz|zip|egg|exe|metadata)$", re.IGNORECASE)
 _SHA256 = re.compile(r"(?:^|[#&])sha256=([0-9a-fA-F]{64})(?:&|$)")
+_DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 _HEX64 = re.compile(r"[0-9a-fA-F]{64}")
 _JSON_TYPES = {"application/vnd.pypi.simple.v1+json", "application/json"}
 _HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.pypi.simple.v1+html", ""}
@@ -29,13 +30,16 @@ class NotAnIndexPage(ValueError):  # noqa: N818 - says what the page is
 
 
 class File(Value):
-    """One file that a page names. ``url`` is absolute, without fragment."""
+    """One file that a page names. ``url`` is absolute, without fragment; the rest as in ``WheelFile``."""
 
     filename: str
     url: str
     sha256: str | None = None
     size: int | None = None
     yanked: bool = False
+    requires_python: str | None = None
+    uploaded: str | None = None
+    metadata: str | None = None
 
 
 def read_page(text: str, *, url: str, content_type: str = "") -> tuple[File, ...]:
@@ -52,18 +56,18 @@ def read_page(text: str, *, url: str, content_type: str = "") -> tuple[File, ...
 
 def wheels_of(files: tuple[File, ...], project: str) -> tuple[WheelFile, ...]:
     """Return the wheels of one project among files; names that aren't wheels of it are passed over."""
-    found = (
-        wheel_file(
-            file.filename,
-            file.url,
-            project=project,
-            sha256=file.sha256,
-            size=file.size,
-            yanked=file.yanked,
-        )
-        for file in files
-    )
+    found = (wheel_file(**file.__dict__, project=project) for file in files)
     return tuple(wheel for wheel in found if wheel is not None)
+
+
+def _beside(announced: object) -> str | None:
+    """Return what a page says of the METADATA beside a wheel: its sha256, ``""`` for there, ``None`` for not."""
+    if isinstance(announced, dict):
+        announced = f"sha256={announced.get('sha256', '')}"
+    if announced in {None, False, "false"}:
+        return None
+    digest = str(announced).removeprefix("sha256=").lower()
+    return digest if _HEX64.fullmatch(digest) else ""
 
 
 class _Links(HTMLParser):
@@ -125,6 +129,9 @@ def _read_html(text: str, url: str) -> tuple[File, ...]:
                 url=target.partition("#")[0],
                 sha256=digest[1].lower() if digest else None,
                 yanked="data-yanked" in anchor,
+                requires_python=anchor.get("data-requires-python"),
+                # PEP 714: the newer name counts where both are there.
+                metadata=_beside(anchor.get("data-core-metadata", anchor.get("data-dist-info-metadata"))),
             )
         )
     if not files and not parser.says_index:
@@ -154,7 +161,7 @@ def _read_json(text: str, url: str) -> tuple[File, ...]:
             continue
         hashes = entry.get("hashes")
         sha256 = hashes.get("sha256") if isinstance(hashes, dict) else None
-        size = entry.get("size")
+        size, python, uploaded = (entry.get(name) for name in ("size", "requires-python", "upload-time"))
         try:
             target = urljoin(url, address)
         except ValueError:
@@ -166,6 +173,9 @@ def _read_json(text: str, url: str) -> tuple[File, ...]:
                 sha256=sha256.lower() if isinstance(sha256, str) and _HEX64.fullmatch(sha256) else None,
                 size=size if isinstance(size, int) and not isinstance(size, bool) else None,
                 yanked=bool(entry.get("yanked")),
+                requires_python=python if isinstance(python, str) else None,
+                uploaded=day[0] if isinstance(uploaded, str) and (day := _DAY.match(uploaded)) else None,
+                metadata=_beside(entry.get("core-metadata", entry.get("dist-info-metadata"))),
             )
         )
     return tuple(files)

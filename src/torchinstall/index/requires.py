@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from torchinstall.index.http import Client
     from torchinstall.model.sighting import Listing, WheelFile
 
+_PINS = frozenset({"==", "~="})
+"""torch pins its triton exactly up to 2.13, and within a minor release (~=3.8.0) from 2.14 on."""
+
 DEPTH = 3
 """rocm requires rocm-sdk-core, which requires a device package; nothing goes deeper."""
 
@@ -48,15 +51,19 @@ def carried_dependencies(
     *,
     session: Client,
     environment: Mapping[str, str] | None = None,
+    extras: Mapping[str, Iterable[str]] | None = None,
     limit_s: float = 3.0,
 ) -> dict[str, str]:
     """Return the pinned dependencies of wheels that their index carries, as name to index URL.
 
-    ``environment`` holds the target's values for markers (PEP 508) where they differ from this machine's.
+    ``environment`` holds the target's values for markers (PEP 508) where they differ from this machine's;
+    ``extras`` those that are installed, by the name of the wheel.
     What can't be looked up is left out: the installer then takes it from the default index.
     """
     found: dict[str, str] = {}
-    layer: list[tuple[WheelFile, frozenset[str]]] = [(wheel, frozenset()) for wheel in wheels]
+    layer: list[tuple[WheelFile, frozenset[str]]] = [
+        (wheel, frozenset((extras or {}).get(wheel.name, ()))) for wheel in wheels
+    ]
     own = {wheel.name for wheel, _ in layer}
     for _ in range(DEPTH):
         wanted: dict[str, Requirement] = {}
@@ -93,9 +100,9 @@ def _pinned(
             continue
         marker = requirement.marker
         applies = marker is None or any(
-            marker.evaluate({**(environment or {}), "extra": extra}) for extra in (extras or {""})
+            marker.evaluate({**(environment or {}), "extra": extra}) for extra in {"", *extras}
         )
-        if applies and requirement.url is None and any(part.operator == "==" for part in requirement.specifier):
+        if applies and requirement.url is None and any(part.operator in _PINS for part in requirement.specifier):
             yield requirement
 
 

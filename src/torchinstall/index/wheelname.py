@@ -38,6 +38,9 @@ def wheel_file(
     sha256: str | None = None,
     size: int | None = None,
     yanked: bool = False,
+    requires_python: str | None = None,
+    uploaded: str | None = None,
+    metadata: str | None = None,
 ) -> WheelFile | None:
     """Return the wheel of this file name, ``None`` where the name isn't one or belongs to another project.
 
@@ -64,4 +67,7 @@ def wheel_file(
         sha256=sha256,
         size=size,
         yanked=yanked,
+        requires_python=requires_python,
+        uploaded=uploaded,
+        metadata=metadata,
     )

@@ -19,7 +19,8 @@ class Job(Value):
 
     ``reinstall``: packages to replace even where the version looks right (metadata of the default index has
     no local part). ``bound``: other packages that must come from one index (triton of a ROCm build), by name.
-    ``show``: the installer's progress may go to the terminal.
+    ``show``: the installer's progress may go to the terminal. ``held``: descriptors that it inherits, so that
+    the lock of the environment stays for as long as it runs. ``require_hashes``: nothing without a known hash.
     """
 
     plan: Plan
@@ -30,6 +31,8 @@ class Job(Value):
     bound: Mapping[str, str] = EMPTY
     offline: bool = False
     show: bool = True
+    held: tuple[int, ...] = ()
+    require_hashes: bool = False
 
 
 class Change(Value):

@@ -38,19 +38,25 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP came: handled as an interrupt."""
 
 
-def run(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, show: bool) -> Run:
-    """Run a command to its end. ``show`` passes its progress on to our terminal.
+def run(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, show: bool, held: tuple[int, ...] = ()) -> Run:
+    """Run a command to its end. ``show`` passes its progress on to our terminal; it inherits ``held``.
 
     An interrupt ends the command (asked first, killed after ``GRACE_S`` seconds) and is raised again.
     """
     import subprocess
 
     if show and sys.stderr.isatty() and os.name == "posix":
-        return _run_in_terminal(argv, env=env, cwd=cwd)
+        return _run_in_terminal(argv, env=env, cwd=cwd, held=held)
     stream = None if show and sys.stderr.isatty() else subprocess.PIPE
     with (
         subprocess.Popen(
-            argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream and subprocess.STDOUT
+            argv,
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream and subprocess.STDOUT,
+            pass_fds=held,
         ) as process,
         ending(process),
     ):
@@ -77,24 +83,40 @@ def ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def terminations_as_interrupts() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise ``Terminated``, so that what was begun is undone."""
+    """Within the block SIGTERM and SIGHUP raise ``Terminated``, so that what was begun is undone.
+
+    Only the first signal counts, SIGINT among them: a closing terminal sends several, and what the first one
+    set going must come to its end. Blocks inside a block change nothing.
+    """
     import signal
     import threading
 
-    if threading.current_thread() is not threading.main_thread():
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in names]
+    inside = any(getattr(signal.getsignal(number), "__name__", "") == _stop.__name__ for number in numbers)
+    if threading.current_thread() is not threading.main_thread() or inside:
         yield
         return
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated
-
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    former = {getattr(signal, name): signal.signal(getattr(signal, name), stop) for name in names}
+    # A parent that has it ignored (nohup) means that a closing terminal shall not stop us.
+    former = {number: signal.getsignal(number) for number in numbers}
+    former = {number: handler for number, handler in former.items() if handler not in (None, signal.SIG_IGN)}
+    for number in former:
+        signal.signal(number, _stop)
     try:
         yield
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    import signal
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
 @contextlib.contextmanager
@@ -115,7 +137,7 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _run_in_terminal(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> Run:
+def _run_in_terminal(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, held: tuple[int, ...]) -> Run:
     """Give the command a terminal of its own, copy what it writes to ours, and keep it for the errors."""
     import pty
     import subprocess
@@ -125,7 +147,7 @@ def _run_in_terminal(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path) 
     try:
         _same_size(theirs)
         with subprocess.Popen(
-            argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+            argv, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, pass_fds=held
         ) as process:
             os.close(theirs)
             theirs = -1
@@ -133,8 +155,9 @@ def _run_in_terminal(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path) 
                 while chunk := _read(ours):
                     kept += chunk
                     del kept[:-200_000]
-                    sys.stderr.buffer.write(chunk)
-                    sys.stderr.flush()
+                    with contextlib.suppress(OSError):  # our terminal went away: SIGHUP says so too
+                        sys.stderr.buffer.write(chunk)
+                        sys.stderr.flush()
                 process.wait()
     finally:
         os.close(ours)

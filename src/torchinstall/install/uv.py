@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from torchinstall.install.backend import Job
     from torchinstall.install.process import Run
+    from torchinstall.install.sizes import Wheel
 
 _CHANGE = re.compile(r"^ ?([-+~]) ([A-Za-z0-9][\w.-]*)==(\S+)")
 
@@ -58,6 +59,38 @@ class Uv:
         """
         return read_changes(self._run(job).output)
 
+    def lock(self, job: Job, *, platform: str | None = None, python: str | None = None) -> tuple[Wheel, ...]:
+        """Return every file that the plan takes with its dependencies, whatever is installed already.
+
+        ``platform`` (uv's name, such as ``x86_64-manylinux_2_28``) and ``python`` (a version) are for another
+        machine than this one. Errors as ``install``.
+        """
+        from torchinstall.install.config_files import read_toml
+        from torchinstall.install.sizes import wheels_of_lock
+
+        default = default_url(job)
+        with scratch() as folder:
+            words = [find_uv(self.environ), "pip", "compile", "--quiet", "--no-header", "--format", "pylock.toml"]
+            words += ["--output-file", str(folder / "pylock.toml")]
+            if python is None:
+                words += ["--python", str(job.target.python)]
+            else:
+                words += ["--python-version", python, "--python-platform", platform or "linux"]
+                if job.target.python is not None:
+                    words += ["--python", job.target.python]
+            skip = {"--python", "--reinstall-package", "--break-system-packages", "-r"}
+            given = _write(job, folder, default)
+            for number, word in enumerate(given):
+                if word in skip or (number and given[number - 1] in skip - {"--break-system-packages"}):
+                    continue
+                words.append(word)
+            words += [str(folder / "pyproject.toml")]
+            words += [str(folder / "others.txt")] if job.plan.others else []
+            done = run(words, env=environment(job, self.environ), cwd=folder, show=False, held=job.held)
+            if done.returncode != 0:
+                raise explain_failure("uv", done.output, load_known_errors(self.index_data), tail=done.tail)
+            return tuple(wheels_of_lock(read_toml(folder / "pylock.toml"), folder))
+
     def _run(self, job: Job, *more: str) -> Run:
         uv = find_uv(self.environ)
         default = default_url(job)
@@ -66,9 +99,9 @@ class Uv:
         if not check_sources(job, default, session):
             # uv would ask the default index four times; it may not need it at all.
             env.setdefault("UV_HTTP_RETRIES", "0")
-        with _folder() as folder:
+        with scratch() as folder:
             argv = [uv, "pip", "install", *_write(job, folder, default), *more]
-            done = run(argv, env=env, cwd=folder, show=job.show)
+            done = run(argv, env=env, cwd=folder, show=job.show, held=job.held)
         if done.returncode != 0:
             raise explain_failure("uv", done.output, load_known_errors(self.index_data), tail=done.tail)
         return done
@@ -123,7 +156,7 @@ def _write(job: Job, folder: Path, default: str | None) -> list[str]:
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[Path]:
+def scratch() -> Iterator[Path]:
     """Make a folder of its own: uv takes settings from the project round its working directory."""
     import shutil
     import tempfile

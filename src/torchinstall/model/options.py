@@ -8,7 +8,8 @@ from torchinstall.model.value import Value
 class Options(Value):
     """All options; those that a use case has no use for are left at their defaults.
 
-    ``machine`` is the text of a machine document, ``sysroot`` a folder that stands for the machine.
+    ``machine`` is the text of a machine document, ``sysroot`` a folder that stands for the machine,
+    ``reports`` files with what a tool printed on the machine that is meant (``-`` for stdin).
     """
 
     requirements: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class Options(Value):
     arch: str | None = None
     glibc: str | None = None
     sysroot: str | None = None
+    reports: tuple[str, ...] = ()
     mirror: str | None = None
     dry_run: bool = False
     yes: bool = False

@@ -12,7 +12,11 @@ MIRROR = "mirror"
 
 
 class WheelFile(Value):
-    """One wheel on a source. ``version`` as in the file name, local part included; ``size`` in bytes."""
+    """One wheel on a source. ``version`` as in the file name, local part included; ``size`` in bytes.
+
+    ``requires_python`` and ``uploaded`` (a day) as the page says them. ``metadata``: METADATA can be had
+    beside the wheel (PEP 658), with this sha256, or ``""`` where the page gives none.
+    """
 
     filename: str
     name: str
@@ -24,6 +28,9 @@ class WheelFile(Value):
     sha256: str | None = None
     size: int | None = None
     yanked: bool = False
+    requires_python: str | None = None
+    uploaded: str | None = None
+    metadata: str | None = None
 
 
 class Listing(Value):

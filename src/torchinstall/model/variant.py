@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from torchinstall.model.version import Numbers, numbers
 
@@ -15,6 +16,7 @@ _CUDA = re.compile(r"cu(\d{2,3})(\d)")
 _ROCM = re.compile(r"rocm(\d+(?:\.\d+)*)")
 
 
+@lru_cache(maxsize=512)
 def backend(variant: str) -> str:
     """Return the family of a variant: cuda, rocm, cpu, xpu, npu or mps; ``""`` for a name of no known form."""
     if _CUDA.fullmatch(variant):
@@ -24,6 +26,7 @@ def backend(variant: str) -> str:
     return variant if variant in {CPU, MPS, XPU, NPU} else ""
 
 
+@lru_cache(maxsize=512)
 def toolkit(variant: str) -> str:
     """Return the CUDA or ROCm version of a variant (``cu126`` is ``12.6``), ``""`` where there is none."""
     if match := _CUDA.fullmatch(variant):

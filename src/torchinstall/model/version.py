@@ -6,12 +6,14 @@ They are compared as numbers, part by part, so rocm7.14 is above rocm7.2.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _NUMBER = re.compile(r"\d+")
 
 Numbers = tuple[int, ...]
 
 
+@lru_cache(maxsize=4096)
 def numbers(text: str) -> Numbers:
     """Return the numeric parts of ``text``: ``"580.65.06"`` is ``(580, 65, 6)``; no digits, no parts."""
     return tuple(int(part) for part in _NUMBER.findall(text))

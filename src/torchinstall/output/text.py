@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torchinstall.errors import TorchInstallError
     from torchinstall.model.machine import Gpu, Machine
-    from torchinstall.model.plan import Plan, Rejection
+    from torchinstall.model.plan import Alternative, Need, Plan, Rejection
     from torchinstall.model.verdict import Verdict
 
 
@@ -62,16 +62,17 @@ def plan_lines(plan: Plan, *, verbose: bool = False) -> list[Line]:
     lines: list[Line] = []
     if plan.outcome in {INSTALL, SATISFIED}:
         lines += _choice(plan)
-        lines += section("Why", [_said(r.text, r.source, verbose) for r in plan.why])
-        needs = [f"{n.what} >= {n.minimum}" + (f", {n.note}" if n.note else "") for n in plan.needs if n.met is None]
-        lines += section("Needs", needs, NOTE)
+        lines += section("Why", [said(r.text, r.source, verbose) for r in plan.why])
+        lines += section("Needs", [need_text(need) for need in plan.needs if need.met is None], NOTE)
+        lines += section("Set", [_setting(name, value) for name, value in plan.environment.items()], NOTE)
         if plan.fallback is not None:
             lines += section("Instead", [plan.fallback.text], NOTE)
         if plan.unreachable is not None:
             lines += section("Problem", [plan.unreachable.text], BAD)
+            lines += section("Do", UNREACHABLE_TODO)
     elif plan.blocked is not None:
         heading = "Blocked" if plan.outcome == BLOCKED else "Unknown"
-        lines += section(heading, [_said(plan.blocked.text, plan.blocked.source, verbose)], BAD)
+        lines += section(heading, [said(plan.blocked.text, plan.blocked.source, verbose)], BAD)
         if plan.outcome == UNDETERMINED:
             lines += section("Do", UNDETERMINED_TODO)
     lines += section("Warning", [warning.text for warning in plan.warnings], NOTE)
@@ -80,17 +81,16 @@ def plan_lines(plan: Plan, *, verbose: bool = False) -> list[Line]:
         lines += section(f"GPU {item.gpu}", [f"alone: {text}" + (f"   ({item.hide})" if item.torch else "")])
     lost = plan.rejected if verbose else worth_telling(plan)
     lines += section(
-        "Not", [f"{r.torch} {r.variant}: {_said(r.reason.text, r.reason.source, verbose)}" for r in lost], QUIET
+        "Not", [f"{r.torch} {r.variant}: {said(r.reason.text, r.reason.source, verbose)}" for r in lost], QUIET
     )
-    ways = [f"torch {w.torch} {w.variant}, if {w.reason.text}" for w in plan.alternatives]
-    lines += section("Possible", ways)
+    lines += section("Possible", [way_text(way) for way in plan.alternatives])
     return lines
 
 
 UNDETERMINED_TODO = (
     'name the target: --gpu "RTX 4090" (or cc:8.9, gfx1100, 910B3), and --driver VERSION where you know it',
     "or name the wheel: --variant cu130; or say that there is no GPU: --cpu",
-    'in a Dockerfile: RUN torchinstall --gpu "H100" torch, or ARG/ENV TORCHINSTALL_GPU',
+    'in a Dockerfile: RUN torchinstall --system --gpu "H100" torch, or ARG/ENV TORCHINSTALL_GPU',
 )
 
 
@@ -98,6 +98,13 @@ _NOT_TOLD = frozenset(
     {"withdrawn", "backend", "not-cpu", "other-variant", "fallback-own", "fallback-own-older", "fallback-older"}
 )
 """Rules that nobody asks about, or that the plan has said already."""
+
+
+UNREACHABLE_TODO = (
+    "try again, or look at the network and the proxy (HTTPS_PROXY)",
+    "--mirror URL takes the torch family from another server; a folder of wheels is used where uv or pip know it "
+    "(UV_FIND_LINKS, PIP_FIND_LINKS)",
+)
 
 
 def worth_telling(plan: Plan) -> list[Rejection]:
@@ -124,7 +131,8 @@ def summary(plan: Plan) -> str:
 def verdict_lines(verdict: Verdict, *, verbose: bool = False) -> list[Line]:
     """Return what was proved, or the step that failed and its cause."""
     style = GOOD if verdict.outcome == PROVED else BAD if verdict.outcome == FAILED else NOTE
-    lines = section("Verified" if verdict.outcome == PROVED else "Not proved", [verdict.text], style)
+    heading = {PROVED: "Verified", FAILED: "Failed"}.get(verdict.outcome, "Unproven")
+    lines = section(heading, [verdict.text], style)
     shown = [step for step in verdict.steps if verbose or step.state not in {"ok", "skipped"}]
     for step in shown:
         device = f" on {step.device}" if step.device else ""
@@ -175,13 +183,32 @@ def _choice(plan: Plan) -> list[Line]:
     return lines
 
 
-def _said(text: str, source: str, verbose: bool) -> str:
+def need_text(need: Need) -> str:
+    """Return something that the choice needs, in one line."""
+    minimum = f" >= {need.minimum}" if need.minimum else ""
+    return f"{need.what}{minimum}" + (f", {need.note}" if need.note else "")
+
+
+def way_text(way: Alternative) -> str:
+    """Return a way out, and what would have to change for it."""
+    return f"torch {way.torch} {way.variant}, if {way.reason.text}"
+
+
+def _setting(name: str, value: str) -> str:
+    # A script to source is a command of its own; a variable is set by name.
+    return value if value.startswith("source ") else f"{name}={value}"
+
+
+def said(text: str, source: str, verbose: bool) -> str:
+    """Return a sentence, with its source where it is wanted."""
     return f"{text} [{source}]" if verbose and source else text
 
 
 def _system(machine: Machine) -> str:
     system = machine.os
-    parts = [system.version or system.name or "unknown system", machine.arch or "unknown architecture"]
+    named = {"macos": "macOS", "windows": "Windows"}.get(system.name or "", "")
+    version = system.version or ("" if named else system.name or "unknown system")
+    parts = [f"{named} {version}".strip(), machine.arch or "unknown architecture"]
     if system.glibc:
         parts.append(f"glibc {system.glibc}")
     if system.musl:

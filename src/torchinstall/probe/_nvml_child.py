@@ -38,6 +38,22 @@ class Memory(ctypes.Structure):
     _fields_ = (("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong))
 
 
+class FabricInfo(ctypes.Structure):
+    """nvmlGpuFabricInfo_t, with room to spare: later versions of it are longer."""
+
+    _fields_ = (
+        ("cluster_uuid", ctypes.c_ubyte * 16),
+        ("status", ctypes.c_int),
+        ("clique_id", ctypes.c_uint),
+        ("state", ctypes.c_ubyte),
+        ("spare", ctypes.c_ubyte * 64),
+    )
+
+
+VIRTUAL_GPU = 2
+"""NVML_GPU_VIRTUALIZATION_MODE_VGPU: this is a guest that was given a part of a card."""
+
+
 def load(candidates: Sequence[str]) -> tuple[Any, str, str]:
     """Return the library, or None and the loader's complaints."""
     complaints = []
@@ -88,7 +104,28 @@ def describe(library: Any, handle: ctypes.c_void_p) -> dict[str, Any]:
     current, pending = ctypes.c_uint(), ctypes.c_uint()
     if call(library, ["nvmlDeviceGetMigMode"], handle, ctypes.byref(current), ctypes.byref(pending)) == 0:
         facts["mig"] = current.value == 1
+        if facts["mig"]:
+            facts["instances"] = instances(library, handle)
+    mode = ctypes.c_int()
+    if call(library, ["nvmlDeviceGetVirtualizationMode"], handle, ctypes.byref(mode)) == 0:
+        facts["virtual"] = mode.value == VIRTUAL_GPU
+    fabric = FabricInfo()
+    if call(library, ["nvmlDeviceGetGpuFabricInfo"], handle, ctypes.byref(fabric)) == 0:
+        facts["fabric"] = fabric.state
     return facts
+
+
+def instances(library: Any, handle: ctypes.c_void_p) -> int | None:
+    """Return how many MIG instances the device is divided into; ``None`` where that can't be told."""
+    most = ctypes.c_uint()
+    if call(library, ["nvmlDeviceGetMaxMigDeviceCount"], handle, ctypes.byref(most)) != 0:
+        return None
+    found = 0
+    for index in range(min(most.value, 64)):
+        device = ctypes.c_void_p()
+        names = ["nvmlDeviceGetMigDeviceHandleByIndex"]
+        found += call(library, names, handle, ctypes.c_uint(index), ctypes.byref(device)) == 0
+    return found
 
 
 def ask(candidates: Sequence[str], emit: Callable[[dict[str, Any]], None]) -> None:

@@ -10,6 +10,7 @@ import re
 from torchinstall.model.machine import LINUX
 from torchinstall.probe.facts import Facts, GpuFacts, VendorFacts
 from torchinstall.probe.pci import AMD, PciDevice, add_card, add_device
+from torchinstall.probe.rocminfo import rocminfo_gpus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _NODES = "/sys/class/kfd/kfd/topology/nodes"
 _AMD_IN_KFD = 4098
 """0x1002. NVIDIA's open module and Hygon's driver register nodes too, under their own vendor id."""
 
+_OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _KERNEL = re.compile(r"\d+\.\d+")
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 
@@ -27,6 +29,9 @@ _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 def amd_facts(system: System, devices: tuple[PciDevice, ...], cards: CardLookup) -> VendorFacts:
     """Return AMD's GPUs and what is known of their stack."""
     gpus = kfd_gpus(system)
+    override = system.environ.get(_OVERRIDE)
+    if override and gpus:
+        system.note(f"{_OVERRIDE}={override} is set: programs are told another gfx than the one that is here")
     for device in devices:
         if device.vendor != AMD:
             continue
@@ -38,8 +43,23 @@ def amd_facts(system: System, devices: tuple[PciDevice, ...], cards: CardLookup)
         gpu.put("memory_mib", _vram(system, device), "sysfs")
     for gpu in gpus:
         add_card(gpu, cards)
+    _confirm(system, gpus, cards)
     gpus.sort(key=lambda gpu: gpu.get("bus_id") or "~")
     return VendorFacts(gpus, _driver(system) if gpus and system.os_name == LINUX else None)
+
+
+def _confirm(system: System, gpus: list[GpuFacts], cards: CardLookup) -> None:
+    """Ask rocminfo where the kernel and the table leave the gfx open, and under WSL2, which has no KFD."""
+    # A process costs 50 ms and may hang with the driver: not for what the kernel has told already.
+    wsl = system.exists("/dev/dxg") and not gpus
+    if not wsl and not any(gpu.get("gfx") is None for gpu in gpus):
+        return
+    for told in rocminfo_gpus(system, cards):
+        own = next((gpu for gpu in gpus if gpu.get("bus_id") == told.get("bus_id")), None)
+        if own is not None:
+            own.take(told)
+        elif wsl:
+            gpus.append(told)
 
 
 def kfd_gpus(system: System) -> list[GpuFacts]:
@@ -99,7 +119,10 @@ def _driver(system: System) -> Facts:
     if loaded:
         driver.put("dkms", version is not None, "sysfs")
     driver.put("rocm", rocm_version(system), "/opt/rocm")
-    if not loaded:
+    if system.exists("/dev/dxg"):
+        # Under WSL2 the driver is that of Windows, reached through this node and a library of ROCm.
+        driver.put("state", "ok" if driver.get("rocm") else "missing", "/dev/dxg")
+    elif not loaded:
         driver.put("state", "not-loaded", "sysfs")
     elif not system.exists("/dev/kfd"):
         driver.put("state", "no-device", "/dev")

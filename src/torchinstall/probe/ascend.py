@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.probe import npu_smi
 from torchinstall.probe.facts import Facts, GpuFacts, VendorFacts
-from torchinstall.probe.pci import ACCELERATOR, HUAWEI, PciDevice, add_card, add_device, bus_address
+from torchinstall.probe.pci import ACCELERATOR, HUAWEI, PciDevice, add_card, add_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,12 +14,7 @@ if TYPE_CHECKING:
     from torchinstall.probe.system import System
 
 _NODE = re.compile(r"davinci\d+")
-_CHIP = re.compile(r"\d+\s+(?:Ascend\s?)?(\d{3}\w*)")
-_USAGE = re.compile(r"\d+\s*/\s*(\d+)")
 _INFO_VERSION = re.compile(r"^version\s*=\s*(\S+)", re.IGNORECASE | re.MULTILINE)
-_BARE = "910"
-"""What npu-smi calls every chip of the third generation: no exact name, the table knows more."""
-
 _DRIVER = "/usr/local/Ascend/driver"
 _HOMES = ("/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/cann", "/usr/local/Ascend/cann/latest")
 
@@ -26,17 +22,18 @@ _HOMES = ("/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/cann", "
 def ascend_facts(system: System, devices: tuple[PciDevice, ...], cards: CardLookup) -> VendorFacts:
     """Return the NPUs and what is known of driver and CANN."""
     # Huawei's server management controller is a display device of the same vendor.
-    own = [device for device in devices if device.vendor == HUAWEI and device.class_code == ACCELERATOR]
+    own = _cards([device for device in devices if device.vendor == HUAWEI and device.class_code == ACCELERATOR])
     nodes = davinci_nodes(system)
     if not own and not nodes:
         return VendorFacts()
-    gpus = npu_smi_chips(system) if nodes else []
+    table = npu_smi_table(system) if nodes else ""
+    gpus = npu_smi.chips(table)
     for device in own:
-        gpu = next((gpu for gpu in gpus if gpu.get("bus_id") == device.bus_id), None)
-        if gpu is None:
-            gpu = GpuFacts("ascend")
-            gpus.append(gpu)
-        add_device(gpu, device)
+        same = [gpu for gpu in gpus if gpu.get("bus_id") == device.bus_id]
+        for gpu in same or [GpuFacts("ascend")]:  # two chips of a 310P Duo share one address
+            add_device(gpu, device)
+            if not same:
+                gpus.append(gpu)
     while len(gpus) < len(nodes):
         gpu = GpuFacts("ascend")
         gpu.sources["vendor"] = "device node"
@@ -45,8 +42,11 @@ def ascend_facts(system: System, devices: tuple[PciDevice, ...], cards: CardLook
         add_card(gpu, cards)
     gpus.sort(key=lambda gpu: gpu.get("bus_id") or "~")
     driver = Facts()
-    driver.put("driver", _info(system, f"{_DRIVER}/version.info"), "version.info")
+    driver.put("driver", info_version(system.read_text(f"{_DRIVER}/version.info")), "version.info")
+    driver.put("driver", npu_smi.driver_version(table), "npu-smi")
     driver.put("cann", cann_version(system), "ascend_toolkit_install.info")
+    if nodes and not any(system.may_use(f"/dev/{node}") for node in nodes):
+        system.note(f"/dev/{nodes[0]} can't be opened by this user: NPU programs need its group (HwHiAiUser)")
     state = "ok" if nodes else "no-device" if driver.get("driver") else "missing"
     driver.put("state", state, "/dev")
     return VendorFacts(gpus, driver)
@@ -57,39 +57,15 @@ def davinci_nodes(system: System) -> tuple[str, ...]:
     return tuple(name for name in system.listdir("/dev") if _NODE.fullmatch(name))
 
 
-def npu_smi_chips(system: System) -> list[GpuFacts]:
-    """Return the chips of npu-smi's table: two lines each, the name in the first, the address in the second."""
+def npu_smi_table(system: System) -> str:
+    """Return what ``npu-smi info`` prints; ``""`` where there is no such command, or (with a note) it failed."""
     answer = system.run(["npu-smi", "info"], extra=("/usr/local/bin", "/usr/local/sbin"))
     if answer is None:
-        return []
+        return ""
     if answer.rc != 0:
         system.note(f"npu-smi failed: {answer.ending()}")
-        return []
-    chips = []
-    name = None
-    for line in answer.out.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if len(cells) < 3:  # noqa: PLR2004 - name, health, figures
-            continue
-        match = _CHIP.fullmatch(cells[0])
-        address = bus_address(cells[1])
-        if match and address is None:
-            name = match[1]
-        elif address and name:
-            chips.append(_chip(name, address, cells[2]))
-            name = None
-    return chips
-
-
-def _chip(name: str, address: str, figures: str) -> GpuFacts:
-    gpu = GpuFacts("ascend")
-    gpu.put("name", f"Ascend {name}", "npu-smi")
-    gpu.put("bus_id", address, "npu-smi")
-    gpu.put("soc", name if name != _BARE else None, "npu-smi")
-    usages = _USAGE.findall(figures)
-    memory = int(usages[-1]) if usages else 0
-    gpu.put("memory_mib", memory or None, "npu-smi")
-    return gpu
+        return ""
+    return answer.out
 
 
 def cann_version(system: System) -> str | None:
@@ -100,12 +76,22 @@ def cann_version(system: System) -> str | None:
         if not home or not home.startswith("/"):
             continue
         for folder in (f"{home}/{arch}-linux", home):
-            if version := _info(system, f"{folder}/ascend_toolkit_install.info"):
+            if version := info_version(system.read_text(f"{folder}/ascend_toolkit_install.info")):
                 return version
     return None
 
 
-def _info(system: System, path: str) -> str | None:
-    text = system.read_text(path)
+def info_version(text: str | None) -> str | None:
+    """Return the version in the text of one of Ascend's ``.info`` files."""
     match = _INFO_VERSION.search(text) if text else None
     return match[1] if match else None
+
+
+def _cards(devices: list[PciDevice]) -> list[PciDevice]:
+    """Leave out further functions of a card that has a function 0."""
+    first = {device.bus_id for device in devices if device.bus_id and device.bus_id.endswith(".0")}
+    return [
+        device
+        for device in devices
+        if device.bus_id is None or device.bus_id.endswith(".0") or f"{device.bus_id[:-1]}0" not in first
+    ]

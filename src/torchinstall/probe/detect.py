@@ -29,7 +29,7 @@ from torchinstall.probe.hpc import batch_system
 from torchinstall.probe.intel import intel_facts
 from torchinstall.probe.masks import apply_masks
 from torchinstall.probe.nvidia import NvidiaFacts, nvidia_facts
-from torchinstall.probe.pci import other_gpus, sysfs_pci_devices
+from torchinstall.probe.pci import AMD, HUAWEI, NVIDIA, other_gpus, sysfs_pci_devices
 from torchinstall.probe.target import TargetFacts, TargetQuestion
 from torchinstall.probe.variables import reported_variables
 from torchinstall.probe.windows import registry_adapters
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     V = TypeVar("V", bound=Value)
+    _Job = tuple[str, Callable[[System], VendorFacts], VendorFacts]
 
 BUDGET = 4.0
 """Seconds for all foreign processes of one detection together."""
@@ -134,23 +135,25 @@ class _Detection:
         elif system.os_name == WINDOWS:
             devices = self._try("the display adapters", lambda: registry_adapters(system), ())
         wsl = os_facts.get("wsl") is True
-        nvidia = self._try(
-            "NVIDIA",
-            lambda: nvidia_facts(system, devices, cards, wsl=wsl, tegra=board is not None),
-            NvidiaFacts(self._bare(devices, "10de", "nvidia"), None),
-        )
+        bare = {
+            name: VendorFacts(self._bare(devices, number, name)) for name, number in (("nvidia", NVIDIA), ("amd", AMD))
+        }
+        jobs: dict[str, _Job] = {
+            "nvidia": (
+                "NVIDIA",
+                lambda view: nvidia_facts(view, devices, cards, wsl=wsl, tegra=board is not None),
+                NvidiaFacts(bare["nvidia"].gpus, None),
+            ),
+            "amd": ("AMD", lambda view: amd_facts(view, devices, cards), bare["amd"]),
+            "intel": ("Intel", lambda view: intel_facts(view, devices, cards), VendorFacts()),
+            "ascend": ("Ascend", lambda view: ascend_facts(view, devices, cards), VendorFacts()),
+        }
+        vendors = self._side_by_side(jobs, devices)
+        nvidia = vendors["nvidia"]
+        if not isinstance(nvidia, NvidiaFacts):
+            raise TypeError(nvidia)
         if board is not None:
             jetson.add_integrated(nvidia.gpus, board, cards)
-        vendors = {
-            "nvidia": nvidia,
-            "amd": self._try(
-                "AMD",
-                lambda: amd_facts(system, devices, cards),
-                VendorFacts(self._bare(devices, "1002", "amd")),
-            ),
-            "intel": self._try("Intel", lambda: intel_facts(system, devices, cards), VendorFacts()),
-            "ascend": self._try("Ascend", lambda: ascend_facts(system, devices, cards), VendorFacts()),
-        }
         gpus = [gpu for facts in vendors.values() for gpu in facts.gpus]
         gpus += self._try("Apple", lambda: apple_gpus(system, arch), [])
         gpus += self._try("other accelerators", lambda: other_gpus(system, devices, cards), [])
@@ -158,6 +161,35 @@ class _Detection:
             _hide_not_granted(nvidia)
         self._try("the masks", lambda: apply_masks(system, gpus, nvidia.order), None)
         return vendors, gpus
+
+    def _side_by_side(self, jobs: Mapping[str, _Job], devices: tuple[PciDevice, ...]) -> dict[str, VendorFacts]:
+        """Run the probes; where several vendors may have tools that hang, all at once, so that they cost one limit."""
+        views = {name: self._system.view() for name in jobs}
+        found: dict[str, VendorFacts] = {}
+
+        def run(name: str) -> None:
+            what, probe, otherwise = jobs[name]
+            view = views[name]
+            found[name] = _try(view, what, lambda: probe(view), otherwise)
+
+        nodes = " ".join(self._system.listdir("/dev"))
+        seen = {device.vendor for device in devices} & {NVIDIA, AMD, HUAWEI}
+        seen |= {vendor for vendor, node in ((NVIDIA, "nvidia"), (AMD, "kfd"), (HUAWEI, "davinci")) if node in nodes}
+        if len(seen) > 1:
+            from threading import Thread
+
+            threads = [Thread(target=run, args=(name,), daemon=True) for name in jobs]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        else:
+            for name in jobs:
+                run(name)
+        for view in views.values():
+            for note in view.notes:
+                self._system.note(note)
+        return {name: found[name] for name in jobs}
 
     def _bare(self, devices: tuple[PciDevice, ...], vendor_id: str, vendor: str) -> list[GpuFacts]:
         """Return the cards by their PCI ids alone, for where their own probe failed: a card is never lost."""
@@ -194,11 +226,15 @@ class _Detection:
         return cls(**facts.values)
 
     def _try(self, what: str, probe: Callable[[], T], otherwise: T) -> T:
-        try:
-            return probe()
-        except Exception as error:  # noqa: BLE001 - a machine that no one has thought of must not stop the rest
-            self._system.note(f"{what} could not be probed: {type(error).__name__}: {error}")
-            return otherwise
+        return _try(self._system, what, probe, otherwise)
+
+
+def _try(system: System, what: str, probe: Callable[[], T], otherwise: T) -> T:
+    try:
+        return probe()
+    except Exception as error:  # noqa: BLE001 - a machine that no one has thought of must not stop the rest
+        system.note(f"{what} could not be probed: {type(error).__name__}: {error}")
+        return otherwise
 
 
 _DRIVERS: dict[str, Any] = {"nvidia": NvidiaDriver, "amd": AmdDriver, "intel": IntelDriver, "ascend": AscendDriver}

@@ -26,6 +26,11 @@ class Facts:
         self.values[field] = value
         self.sources[field] = source
 
+    def take(self, other: Facts) -> None:
+        """Keep what another source knows and this one doesn't."""
+        for field, source in other.sources.items():
+            self.put(field, other.values.get(field), source)
+
     def get(self, field: str) -> Any:
         """Return the fact, ``None`` where it isn't known."""
         return self.values.get(field)

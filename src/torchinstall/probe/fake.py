@@ -1,7 +1,8 @@
 """Fake machines: a folder in place of the machine, from which nothing of the running one leaks.
 
 Files are read under the folder (its ``proc``, ``sys``, ``dev``, ``etc``, ``usr``), commands come from
-its ``bin`` alone and native libraries from its ``lib``; ``system.json`` says what isn't a file.
+its ``bin`` alone and native libraries from its ``lib``; ``system.json`` says what isn't a file, and
+``registry.json`` holds the registry of a Windows machine.
 """
 
 # Plain os.path: importing pathlib would cost more start-up time than all the calls here.
@@ -82,6 +83,19 @@ class FakeSystem(System):
         environ = super().child_environ()
         environ["PATH"] = os.pathsep.join((f"{self.root}/bin", os.defpath))
         return environ
+
+    def registry_keys(self, path: str, values: Sequence[str]) -> tuple[dict[str, object], ...]:
+        """Return the keys that ``registry.json`` has under that path: a list of objects with the values."""
+        import json
+
+        text = self.read_text("/registry.json", 1024 * 1024)
+        try:
+            document = json.loads(text) if text else {}
+            keys = document.get(path, [])
+            return tuple({name: key[name] for name in values if name in key} for key in keys)
+        except (ValueError, AttributeError, TypeError, RecursionError) as error:
+            self.note(f"registry.json of the fake machine can't be used: {error}")
+            return ()
 
     def glibc(self) -> str | None:
         """Return what ``system.json`` says; the running C library is another machine's."""

@@ -35,6 +35,8 @@ def _driver(system: System, gpus: list[GpuFacts]) -> Facts:
     bound = next((gpu.get("driver") for gpu in gpus if gpu.get("driver") not in {None, NO_DRIVER}), None)
     driver.put("kernel_module", bound, "pci")
     driver.put("level_zero", level_zero(system), "libze_loader")
+    if any(gpu.may_compute for gpu in gpus) and not level_zero_driver(system):
+        system.note("no Level Zero driver of Intel's GPUs was found (libze_intel_gpu.so.1): XPU needs it")
     nodes = render_nodes(system)
     if bound is None:
         driver.put("state", "missing", "pci")
@@ -52,9 +54,18 @@ def render_nodes(system: System) -> tuple[str, ...]:
     return tuple(f"/dev/dri/{name}" for name in system.listdir("/dev/dri") if name.startswith("renderD"))
 
 
+def level_zero_driver(system: System) -> bool:
+    """Tell whether the driver behind the Level Zero loader is where distributions put it."""
+    return any(system.exists(f"{folder}/libze_intel_gpu.so.1") for folder in _folders(system))
+
+
+def _folders(system: System) -> tuple[str, ...]:
+    return (f"/usr/lib/{system.arch}-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/lib64")
+
+
 def level_zero(system: System) -> str | None:
     """Return the version of the Level Zero loader, from the name of its file."""
-    for folder in (f"/usr/lib/{system.arch}-linux-gnu", "/usr/lib64", "/usr/local/lib"):
+    for folder in _folders(system):
         link = system.readlink(f"{folder}/libze_loader.so.1")
         if link and (match := _LOADER.search(link)):
             return match[1]

@@ -30,8 +30,12 @@ def jetson_facts(system: System) -> Facts | None:
 
 def l4t_release(system: System) -> str | None:
     """Return the L4T release, such as 36.4.3."""
-    line = system.read_line("/etc/nv_tegra_release")
-    match = _RELEASE.search(line) if line else None
+    return release_of(system.read_text("/etc/nv_tegra_release") or "")
+
+
+def release_of(text: str) -> str | None:
+    """Return the L4T release that the text of nv_tegra_release names."""
+    match = _RELEASE.search(text)
     return f"{match[1]}.{match[2]}" if match else None
 
 

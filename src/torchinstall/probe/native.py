@@ -37,7 +37,11 @@ _WSL_DRIVERS = "/usr/lib/wsl/drivers"
 
 
 class DeviceAnswer(Value):
-    """One device as a library or tool lists it. ``index`` is its place in that source's order."""
+    """One device as a library or tool lists it. ``index`` is its place in that source's order.
+
+    ``instances``: MIG instances where MIG is on; ``virtual``: it is a part of a card, given to this guest;
+    ``fabric``: state of the NVLink fabric, 1 not started, 2 being started, 3 ready.
+    """
 
     index: int
     name: str | None = None
@@ -47,6 +51,9 @@ class DeviceAnswer(Value):
     compute_capability: str | None = None
     memory_mib: int | None = None
     mig: bool | None = None
+    instances: int | None = None
+    virtual: bool | None = None
+    fabric: int | None = None
 
 
 class NativeAnswer(Value):

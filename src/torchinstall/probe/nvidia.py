@@ -20,14 +20,16 @@ from torchinstall.probe.nvidia_files import (
     DeviceNodes,
     ProcGpu,
     device_nodes,
+    fabric_manager,
     module_file,
     procfs_driver,
     procfs_gpus,
     sysfs_module_version,
 )
-from torchinstall.probe.nvidia_state import Evidence, driver_state
-from torchinstall.probe.pci import NVIDIA, PciDevice, add_card, add_device
+from torchinstall.probe.nvidia_state import Evidence, device_notes, driver_state
+from torchinstall.probe.pci import NVIDIA, REGISTRY, PciDevice, add_card, add_device
 from torchinstall.probe.smi import SmiAnswer, nvidia_smi_gpus
+from torchinstall.probe.windows import nvidia_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ def nvidia_facts(
         smi=smi,
         wsl=wsl,
         windows=system.os_name == WINDOWS,
+        registered=any(nvidia_release(device.driver_version) for device in seen.devices),
         tegra=tegra,
         libraries=bool(_libraries(system)),
     )
@@ -101,6 +104,8 @@ def nvidia_facts(
         system.note(note)
     if seen.nodes.usable and seen.nodes.control and not system.may_use("/dev/nvidiactl"):
         system.note("/dev/nvidiactl can't be opened by this user: CUDA programs will find no device")
+    for text in device_notes(nvml, fabric_manager(system)):
+        system.note(text)
     if not gpus and not tegra:
         gpus = _unnamed(seen, state, evidence)
     return NvidiaFacts(gpus, _driver(seen, state, source), tuple(gpu.bus_id for gpu in libcuda.gpus if gpu.bus_id))
@@ -190,6 +195,8 @@ def _driver(seen: _Seen, state: str, source: str) -> Facts:
     driver.put("version", seen.module, "sysfs")
     driver.put("version", seen.proc_version, "procfs")
     driver.put("version", seen.smi.driver if seen.smi else None, "nvidia-smi")
+    for device in seen.devices:
+        driver.put("version", nvidia_release(device.driver_version), REGISTRY)
     driver.put("cuda", seen.nvml.cuda, "nvml")
     driver.put("libcuda", seen.libcuda.cuda, f"libcuda ({seen.libcuda.path})" if seen.libcuda.path else "libcuda")
     driver.put("kernel_module", seen.kernel_module, "procfs")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _VERSION = re.compile(r"(?<![\w.])(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)(?![\w.])")
 _GPU_NODE = re.compile(r"nvidia\d+")
 _PROC = "/proc/driver/nvidia"
+_NVRM = "NVRM version:"
 
 
 class DeviceNodes(Value):
@@ -58,36 +59,48 @@ def procfs_driver(system: System) -> tuple[str | None, str | None]:
     text = system.read_text(f"{_PROC}/version")
     if text is None:
         return None, None
-    # The compiler's version stands in the next line.
-    line = next((line for line in text.splitlines() if line.startswith("NVRM version:")), "")
-    match = _VERSION.search(line)
-    if match is None:
+    found = nvrm_version(text)
+    if found is None:
+        line = next((line for line in text.splitlines() if line.startswith(_NVRM)), "")
         system.note(f"{_PROC}/version holds no driver version: {line:.60}")
         return None, None
-    return match[1], "open" if " Open " in line else "closed"
+    return found
+
+
+def nvrm_version(text: str) -> tuple[str, str] | None:
+    """Return version and flavour of the kernel module from the text of /proc/driver/nvidia/version."""
+    # The compiler's version stands in the next line.
+    line = next((line.strip() for line in text.splitlines() if line.strip().startswith(_NVRM)), "")
+    match = _VERSION.search(line)
+    return (match[1], "open" if " Open " in line else "closed") if match else None
 
 
 def procfs_gpus(system: System) -> tuple[ProcGpu, ...]:
     """Return the devices that the loaded driver has taken."""
     gpus = []
     for name in system.listdir(f"{_PROC}/gpus"):
-        text = system.read_text(f"{_PROC}/gpus/{name}/information") or ""
-        fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
-        address = bus_address(fields.get("Bus Location", "")) or bus_address(name)
-        if address is None:
+        gpu = gpu_information(system.read_text(f"{_PROC}/gpus/{name}/information") or "", name)
+        if gpu is None:
             system.note(f"{_PROC}/gpus/{name} tells no PCI address")
-            continue
-        model, uuid = fields.get("Model", ""), fields.get("GPU UUID", "")
-        gpus.append(
-            ProcGpu(
-                bus_id=address,
-                name=model if model and model != "Unknown" else None,
-                # Before the first use of a card its UUID is a row of question marks.
-                uuid=uuid if uuid.startswith("GPU-") and "?" not in uuid else None,
-                excluded="Yes" in {fields.get("GPU Excluded"), fields.get("Blacklisted")},
-            )
-        )
+        else:
+            gpus.append(gpu)
     return tuple(gpus)
+
+
+def gpu_information(text: str, folder: str = "") -> ProcGpu | None:
+    """Return the device of one ``information`` file; its ``folder`` is named after the address, too."""
+    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+    address = bus_address(fields.get("Bus Location", "")) or bus_address(folder)
+    if address is None:
+        return None
+    model, uuid = fields.get("Model", ""), fields.get("GPU UUID", "")
+    return ProcGpu(
+        bus_id=address,
+        name=model if model and model != "Unknown" else None,
+        # Before the first use of a card its UUID is a row of question marks.
+        uuid=uuid if uuid.startswith("GPU-") and "?" not in uuid else None,
+        excluded="Yes" in {fields.get("GPU Excluded"), fields.get("Blacklisted")},
+    )
 
 
 def device_nodes(system: System) -> DeviceNodes:
@@ -99,6 +112,14 @@ def device_nodes(system: System) -> DeviceNodes:
         gpus=tuple(name for name in names if _GPU_NODE.fullmatch(name)),
         wsl="dxg" in names,
     )
+
+
+def fabric_manager(system: System) -> bool | None:
+    """Tell whether the fabric manager runs; ``None`` where there are no NVSwitches for it to manage."""
+    if not any(name.startswith("nvidia-nvswitch") for name in system.listdir("/dev")):
+        return None
+    # The service writes it when it is up. Inside a container the file of the host isn't seen.
+    return any(system.exists(f"{run}/nvidia-fabricmanager/nv-fabricmanager.pid") for run in ("/run", "/var/run"))
 
 
 def module_file(system: System, kernel: str | None) -> str | None:

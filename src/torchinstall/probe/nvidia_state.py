@@ -11,7 +11,10 @@ NOUVEAU = frozenset({"nouveau", "nova", "nova_core"})
 
 
 class Evidence(Value):
-    """What the state is judged by. ``bound``: the kernel driver of every NVIDIA card on the bus."""
+    """What the state is judged by. ``bound``: the kernel driver of every NVIDIA card on the bus.
+
+    ``registered``: the registry of Windows names a driver of NVIDIA's for one.
+    """
 
     bound: tuple[str, ...] = ()
     module: bool = False
@@ -21,6 +24,7 @@ class Evidence(Value):
     smi: SmiAnswer | None = None
     wsl: bool = False
     windows: bool = False
+    registered: bool = False
     tegra: bool = False
     libraries: bool = False
 
@@ -36,6 +40,8 @@ def driver_state(seen: Evidence) -> tuple[str | None, str, str]:
     if seen.wsl or seen.windows:
         return _under_windows(seen)
     if not seen.bound:
+        if seen.nodes.gpus:
+            return "unknown", "/dev", "/dev has a node of an NVIDIA card, and nothing tells what the card is"
         return None, "", ""
     if any(driver in NOUVEAU for driver in seen.bound):
         return "nouveau", "pci", ""
@@ -43,6 +49,29 @@ def driver_state(seen: Evidence) -> tuple[str | None, str, str]:
         source = "nvml" if seen.nvml.loaded else "kernel module file" if seen.module_file else "nvidia-smi"
         return "not-loaded", source, "the NVIDIA driver is installed, but its kernel module isn't loaded"
     return "missing", "pci", ""
+
+
+_NOT_STARTED, _STARTING = 1, 2
+
+
+def device_notes(nvml: NativeAnswer, manager: bool | None) -> tuple[str, ...]:
+    """Return what keeps programs from a card that NVML lists, or changes what its numbers mean."""
+    notes = []
+    for gpu in nvml.gpus:
+        name = gpu.name or "the card"
+        if gpu.mig and gpu.instances == 0:
+            notes.append(
+                f"MIG is on for {name} at {gpu.bus_id}, without an instance: CUDA programs find no device there"
+            )
+        elif gpu.mig and gpu.instances:
+            notes.append(f"{name} at {gpu.bus_id} is divided into {gpu.instances} MIG instances: a program uses one")
+        if gpu.virtual:
+            notes.append(f"{name} is a virtual GPU: the driver named here is the guest's, the host has its own")
+    waiting = any(gpu.fabric in {_NOT_STARTED, _STARTING} for gpu in nvml.gpus)
+    if waiting or manager is False:
+        reason = "the NVLink fabric isn't ready" if waiting else "there are NVSwitches, and no fabric manager runs"
+        notes.append(f"{reason}: CUDA fails with error 802 until nvidia-fabricmanager of the driver's version is up")
+    return tuple(notes)
 
 
 def _told(seen: Evidence) -> tuple[str, str, str] | None:
@@ -101,4 +130,6 @@ def _under_windows(seen: Evidence) -> tuple[str | None, str, str]:
             "driver library",
             f"the NVIDIA driver of {where} is there, but neither NVML nor nvidia-smi could be asked",
         )
+    if seen.registered:
+        return "ok", "registry", ""
     return ("missing", "pci", "") if seen.bound else (None, "", "")

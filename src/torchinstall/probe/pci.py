@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torchinstall.probe.system import System
 
 SOURCE = "pci"
+REGISTRY = "registry"
 TABLE = "pci id table"
 NO_DRIVER = "none"
 """``driver`` of a card to which no kernel driver is bound, as against one where nobody could look."""
@@ -44,7 +45,8 @@ _BUS_ID = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-
 class PciDevice(Value):
     """One device. ``vendor``, ``device`` and ``class_code`` are four hex digits; ``driver`` the bound kernel driver.
 
-    ``bus_id`` is ``None`` where the source doesn't tell the address (the registry of Windows).
+    ``bus_id`` is ``None`` where the source doesn't tell the address (the registry of Windows), which does
+    tell ``name``, ``driver_version`` and ``memory_mib``.
     """
 
     bus_id: str | None = None
@@ -53,6 +55,9 @@ class PciDevice(Value):
     class_code: str
     driver: str | None = NO_DRIVER
     boot_vga: bool = False
+    name: str | None = None
+    driver_version: str | None = None
+    memory_mib: int | None = None
 
     @property
     def pci_id(self) -> str:
@@ -106,6 +111,8 @@ def add_device(gpu: GpuFacts, device: PciDevice) -> None:
     gpu.put("pci_id", device.pci_id, SOURCE)
     gpu.put("bus_id", device.bus_id, SOURCE)
     gpu.put("driver", device.driver, SOURCE)
+    gpu.put("name", device.name, REGISTRY)
+    gpu.put("memory_mib", device.memory_mib, REGISTRY)
 
 
 def add_card(gpu: GpuFacts, cards: CardLookup) -> None:
@@ -136,4 +143,5 @@ def other_gpus(system: System, devices: tuple[PciDevice, ...], cards: CardLookup
         add_device(gpu, device)
         add_card(gpu, cards)
         gpus.append(gpu)
+        system.note(f"{vendor} has a PyTorch build of its own for the accelerator here; the usual wheels don't use it")
     return gpus

@@ -8,7 +8,7 @@ from __future__ import annotations
 from torchinstall.model.value import Value
 from torchinstall.model.version import is_driver_version
 from torchinstall.probe.native import WSL_FOLDER, DeviceAnswer
-from torchinstall.probe.pci import bus_address
+from torchinstall.probe.pci import NVIDIA, bus_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,13 +61,14 @@ def nvidia_smi_gpus(system: System) -> SmiAnswer | None:
         result = _query(system, fields) or result
     if result.rc != 0:
         complaint = (result.out.strip() or result.err.strip() or result.ending()).splitlines()[0].strip()
-        system.note(f"nvidia-smi failed ({result.ending()}): {complaint}")
+        said = "" if complaint == result.ending() else f": {complaint}"
+        system.note(f"nvidia-smi failed ({result.ending()}){said}")
         return SmiAnswer(rc=result.rc, text=complaint)
     rows = rows_of(result.out, fields)
     if not rows and result.out.strip():
         system.note("nvidia-smi's answer has no form that is known here")
     driver = next((row["driver_version"] for row in rows if is_driver_version(row.get("driver_version", ""))), None)
-    return SmiAnswer(rc=0, driver=driver, gpus=tuple(_device(number, row) for number, row in enumerate(rows)))
+    return SmiAnswer(rc=0, driver=driver, gpus=tuple(device_of(number, row) for number, row in enumerate(rows)))
 
 
 def _query(system: System, fields: tuple[str, ...]) -> Result | None:
@@ -83,7 +84,8 @@ def rows_of(text: str, fields: tuple[str, ...]) -> list[dict[str, str]]:
     return [dict(zip(columns, cells, strict=True)) for cells in lines if len(cells) == len(columns)]
 
 
-def _device(number: int, row: Mapping[str, str]) -> DeviceAnswer:
+def device_of(number: int, row: Mapping[str, str]) -> DeviceAnswer:
+    """Return the device of one row; ``number`` is its place where the row doesn't tell."""
     # "[N/A]", "[Not Supported]" and "[Unknown Error]" stand where a card has no answer.
     known = {key: value for key, value in row.items() if value and not value.startswith("[") and value != "N/A"}
     index, device = known.get("index", ""), known.get("pci.device_id", "").lower()
@@ -94,9 +96,16 @@ def _device(number: int, row: Mapping[str, str]) -> DeviceAnswer:
         name=known.get("name"),
         uuid=known.get("uuid"),
         bus_id=bus_address(known.get("pci.bus_id", "")),
-        # The device in the upper half, the vendor in the lower: 0x268410DE.
-        pci_id=f"{device[6:10]}:{device[2:6]}" if len(device) == len("0x268410de") else None,
+        pci_id=pci_id_of(device),
         compute_capability=capability if capability.replace(".", "", 1).isdigit() else None,
         memory_mib=int(memory) if memory.isdigit() else None,
         mig={"Enabled": True, "Disabled": False}.get(known.get("mig.mode.current", "")),
     )
+
+
+def pci_id_of(number: str) -> str | None:
+    """Return ``10de:2684`` for ``0x268410DE``: the device in the upper half, the vendor in the lower."""
+    digits = number.lower().removeprefix("0x")
+    if len(digits) != len("268410de") or not digits.endswith(NVIDIA):
+        return None  # cloud machines have been seen to answer 0
+    return f"{digits[4:]}:{digits[:4]}"

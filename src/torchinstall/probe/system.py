@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from typing_extensions import Self
+
     from torchinstall.model.machine import Machine
 
 COMMAND_TIMEOUT = 2.0
@@ -57,6 +59,13 @@ class System:
         """Keep a sentence on what could not be seen; each one once."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def view(self) -> Self:
+        """Return the same machine with notes of its own, for a probe that runs beside others."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.notes = []
+        return other
 
     # Files.
 
@@ -203,6 +212,26 @@ class System:
         return environ
 
     # What has no file.
+
+    def registry_keys(self, path: str, values: Sequence[str]) -> tuple[dict[str, object], ...]:
+        """Return these values of each key below one of HKEY_LOCAL_MACHINE; none outside Windows."""
+        found: list[dict[str, object]] = []
+        if sys.platform == "win32":
+            import winreg
+            from contextlib import suppress
+
+            try:
+                with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path) as top:
+                    for number in range(winreg.QueryInfoKey(top)[0]):
+                        # "Properties" is closed to users, and not every adapter has every value.
+                        with suppress(OSError), winreg.OpenKey(top, winreg.EnumKey(top, number)) as inner:
+                            found.append({})
+                            for name in values:
+                                with suppress(OSError):
+                                    found[-1][name] = winreg.QueryValueEx(inner, name)[0]
+            except OSError as error:
+                self.note(f"the registry could not be read: {error}")
+        return tuple(found)
 
     def hostname(self) -> str | None:
         """Return the host name that processes see."""

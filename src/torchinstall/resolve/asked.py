@@ -93,7 +93,7 @@ def plans(
                 machine = complete(machine_from_json(inner))
                 if len(memo) >= _MEMO:
                     memo.clear()
-                memo[key] = resolve(machine, _of_line(general, asked, catalog), catalog)
+                memo[key] = resolve(machine, _of_line(general, asked, catalog), catalog, brief=True)
             yield identity, memo[key]
         except TorchInstallError as error:
             yield identity, error

@@ -3,31 +3,94 @@
 from __future__ import annotations
 
 from torchinstall.catalog.rows import CHOSEN_OFFLINE, WITHDRAWN
-from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
-from torchinstall.model.value import Value
 from torchinstall.model.variant import CPU, MPS, NPU, backend, order
-from torchinstall.model.version import at_least, numbers
-from torchinstall.resolve import cuda
+from torchinstall.model.version import numbers
+from torchinstall.resolve import backends, rocm
 from torchinstall.resolve.cards import Selection, wanted_variant
+from torchinstall.resolve.shelf import shelf
 from torchinstall.resolve.target import Target, why_no_wheel
 from torchinstall.resolve.wishes import admits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build
     from torchinstall.model.machine import Machine
-    from torchinstall.model.request import Request
+    from torchinstall.model.plan import Reason
+    from torchinstall.model.request import Request, Wish
+    from torchinstall.resolve.backends import Verdicts
+
+class Candidate:
+    """One build, and by which rule it loses (``rule`` is ``None``: it fits). The sentence is made when it is asked for."""
+
+    __slots__ = ("_said", "_say", "build", "rule")
+
+    def __init__(self, build: Build, rule: str | None, say: Callable[[], Reason] | None) -> None:
+        self.build = build
+        self.rule = rule
+        self._say = say
+        self._said: Reason | None = None
+
+    @property
+    def why_not(self) -> Reason | None:
+        """The reason, in words; ``None`` where the build fits."""
+        if self._said is None and self._say is not None:
+            self._said = self._say()
+        return self._said
 
 
-class Candidate(Value):
-    """One build, and why it loses (``None``: it fits)."""
+class Candidates:
+    """The candidates of one decision, best first; each is judged when it is come to, and once."""
 
-    build: Build
-    why_not: Reason | None
+    __slots__ = ("_builds", "_eligible", "_judge", "_judged")
+
+    def __init__(
+        self,
+        builds: tuple[Build, ...] = (),
+        judge: Callable[[Build], Candidate] | None = None,
+        eligible: tuple[int, ...] = (),
+    ) -> None:
+        self._builds = builds
+        self._judge = judge
+        self._eligible = eligible
+        self._judged: list[Candidate | None] = [None] * len(builds)
+
+    def __len__(self) -> int:
+        return len(self._builds)
+
+    def __getitem__(self, number: int) -> Candidate:
+        found = self._judged[number]
+        if found is None:
+            if self._judge is None:
+                raise IndexError(number)
+            found = self._judged[number] = self._judge(self._builds[number])
+        return found
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return (self[number] for number in range(len(self._builds)))
+
+    @property
+    def builds(self) -> tuple[Build, ...]:
+        """All builds, best first, unjudged."""
+        return self._builds
+
+    def fitting(self) -> Iterator[Build]:
+        """Go through the builds that fit, best first."""
+        for number in self._eligible:
+            candidate = self._judged[number] or self[number]
+            if candidate.rule is None:
+                yield candidate.build
+
+    def above(self, torch: str) -> Iterator[Candidate]:
+        """Go through the candidates of releases newer than a torch version."""
+        limit = numbers(torch)
+        for number, build in enumerate(self._builds):
+            if numbers(build.torch) <= limit:
+                return
+            yield self[number]
 
 
 def candidates(
@@ -37,25 +100,33 @@ def candidates(
     target: Target,
     catalog: Catalog,
     seen: Callable[[Build], bool],
-) -> tuple[Candidate, ...]:
+) -> Candidates:
     """Return all builds of the target's platform, best first, each judged by all rules but those of its source.
 
     ``seen`` tells whether an index showed the very wheel in this run.
     """
     if target.platform is None:
-        return ()
-    builds = sorted(catalog.builds(target.platform), key=lambda b: rank(b, target, catalog), reverse=True)
-    return tuple(
-        Candidate(build=build, why_not=_why_not(build, machine, request, selection, target, catalog, seen))
-        for build in builds
-    )
+        return Candidates()
+    builds = _with_others(target.platform, selection, catalog)
+    judge = _Judge(machine, request, selection, target, catalog, seen)
+    return Candidates(builds, judge.judge, judge.eligible(builds))
 
 
-def rank(build: Build, target: Target, catalog: Catalog) -> tuple[object, ...]:
+def ranked(platform: str, catalog: Catalog) -> tuple[Build, ...]:
+    """Return the builds of a platform, best first; sorted once for a catalogue."""
+    key = ("ranked", platform)
+    if key not in catalog.memo:
+        found = sorted(catalog.builds(platform), key=lambda b: rank(b, platform, catalog), reverse=True)
+        catalog.memo[key] = tuple(found)
+    builds: tuple[Build, ...] = catalog.memo[key]
+    return builds
+
+
+def rank(build: Build, platform: str | None, catalog: Catalog) -> tuple[object, ...]:
     """Return the sort key of policy 4: newest torch; then the default variant; then the highest settled one."""
     return (
         numbers(build.torch),
-        build.variant == preferred_variant(build.torch, target.platform, catalog),
+        build.variant == preferred_variant(build.torch, platform, catalog),
         not build.experimental,
         order(build.variant),
         build.variant,
@@ -69,62 +140,115 @@ def preferred_variant(torch: str, platform: str | None, catalog: Catalog) -> str
     return catalog.default_variant(torch, "linux_x86_64" if platform == "win_amd64" else platform)
 
 
-def _why_not(
-    build: Build,
-    machine: Machine,
-    request: Request,
-    selection: Selection,
-    target: Target,
-    catalog: Catalog,
-    seen: Callable[[Build], bool],
-) -> Reason | None:
-    """Judge in the order that helps a reader most: what can never be, the request, the machine, the rest."""
-    here = {"torch": build.torch, "variant": build.variant}
-    if build.status == WITHDRAWN:
-        return reason("withdrawn", source=build.source, **here)
-    release = catalog.release(build.torch)
-    if release is not None and release.yanked:
-        return reason("yanked", torch=build.torch)
-    named = named_variant(request, target)
-    if named is not None and build.variant != named:
-        return reason("other-variant", variant=named)
-    for wish in (*request.wishes, *request.constraints):
-        if wish.name == "torch" and not admits(wish.specifier, build.torch, pre=request.pre):
-            return reason("version", requirement=wish.text, origin=wish.origin)
-    if (why := _wrong_backend(build, selection)) is not None:
-        return why
-    if (why := why_no_wheel(build, target)) is not None:
-        return why
-    if selection.backend == "cuda" and (why := cuda.why_not(build, selection.cards, machine, catalog)) is not None:
-        return why
-    if selection.backend == MPS and (why := _mps(build, target, catalog)) is not None:
-        return why
-    if build.status not in CHOSEN_OFFLINE and named is None and not seen(build):
-        return reason("status", status=build.status, source=build.source, **here)
-    return None
-
-
 def named_variant(request: Request, target: Target) -> str | None:
     """Return the variant that was asked for, in this platform's terms: on Apple silicon one wheel is CPU and MPS."""
     named = wanted_variant(request)
     return MPS if named == CPU and target.platform == "macos_arm64" else named
 
 
-def _wrong_backend(build: Build, selection: Selection) -> Reason | None:
-    kind = backend(build.variant)
-    wanted = {"cpu": {CPU, MPS}, "mps": {MPS, CPU}, NPU: {CPU}}.get(selection.backend, {selection.backend})
-    if kind in wanted:
-        return None
-    if selection.backend == "cpu":
-        return reason("backend", variant=build.variant, target="a machine without an accelerator")
-    target = ", ".join(dict.fromkeys(card.name for card in selection.cards)) or f"a {selection.backend} machine"
-    if kind == CPU:
-        return reason("not-cpu", target=target)
-    return reason("backend", variant=build.variant, target=target)
+def _with_others(platform: str, selection: Selection, catalog: Catalog) -> tuple[Build, ...]:
+    """Add what only one backend has: AMD's own builds, made out for these cards; the builds under an NPU."""
+    builds = ranked(platform, catalog)
+    if selection.backend not in {"rocm", NPU}:
+        return builds
+    known = shelf(catalog, ("others", platform, selection.backend))
+    targets = tuple(dict.fromkeys(card.gpu.gfx for card in selection.cards))
+    if targets not in known:
+        offered = rocm.offered(platform, selection.cards, catalog)
+        extra = offered if selection.backend == "rocm" else catalog.npu_builds(platform)
+        known[targets] = tuple(sorted(builds + extra, key=lambda b: rank(b, platform, catalog), reverse=True))
+    found: tuple[Build, ...] = known[targets]
+    return found
 
 
-def _mps(build: Build, target: Target, catalog: Catalog) -> Reason | None:
-    floor = catalog.mps_floor(build.torch)
-    if floor is None or not target.os_version or at_least(target.os_version, floor[0]):
-        return None
-    return reason("macos-mps", torch=build.torch, minimum=floor[0], found=target.os_version, source=floor[1])
+class _Judge:
+    """The rules of one decision, with what they share worked out once.
+
+    What depends on few facts is kept with the catalogue (``memo``): which builds have a wheel for a Python
+    and a libc, and which versions a requirement admits. Ten thousand machines have few of those.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        request: Request,
+        selection: Selection,
+        target: Target,
+        catalog: Catalog,
+        seen: Callable[[Build], bool],
+    ) -> None:
+        self._machine, self._request, self._selection = machine, request, selection
+        self._target, self._catalog, self._seen = target, catalog, seen
+        self._named = named_variant(request, target)
+        self._yanked = catalog.yanked
+        self._wishes = [
+            (wish, shelf(catalog, ("admits", wish.specifier, request.pre)))
+            for wish in (*request.wishes, *request.constraints)
+            if wish.name == "torch" and wish.specifier
+        ]
+        self._wheels = shelf(catalog, ("wheels", target))
+        self._kinds = {"cpu": (CPU, MPS), "mps": (MPS, CPU)}.get(selection.backend, (selection.backend,))
+        self._rules: Verdicts = backends.verdicts(selection, machine, request, target, catalog)
+
+    def eligible(self, builds: tuple[Build, ...]) -> tuple[int, ...]:
+        """Return the numbers of the builds that are of the backend at all: the others can't fit, whatever else holds."""
+        known = shelf(self._catalog, ("eligible", self._target.platform, self._kinds))
+        key = (id(builds), self._named)
+        if key not in known:
+            numbered = tuple(
+                number
+                for number, build in enumerate(builds)
+                if backend(build.variant) in self._kinds and (self._named is None or build.variant == self._named)
+            )
+            # The builds are kept with their numbers, so that no other tuple can come to have their id.
+            known[key] = (builds, numbered)
+        found: tuple[int, ...] = known[key][1]
+        return found
+
+    def judge(self, build: Build) -> Candidate:
+        """Judge in the order that helps a reader most: what can never be, the request, the machine, the rest."""
+        if build.status == WITHDRAWN:
+            return Candidate(
+                build,
+                "withdrawn",
+                lambda: reason("withdrawn", source=build.source, torch=build.torch, variant=build.variant),
+            )
+        if build.torch in self._yanked:
+            return Candidate(build, "yanked", lambda: reason("yanked", torch=build.torch))
+        if self._named is not None and build.variant != self._named:
+            return Candidate(build, "other-variant", lambda: reason("other-variant", variant=self._named))
+        for wish, known in self._wishes:
+            fits = known.get(build.torch)
+            if fits is None:
+                fits = known[build.torch] = admits(wish.specifier, build.torch, pre=self._request.pre)
+            if not fits:
+                return Candidate(build, "version", lambda wish=wish: _excluded(wish))  # type: ignore[misc]
+        kind = backend(build.variant)
+        if kind not in self._kinds:
+            rule = "not-cpu" if kind == CPU and self._selection.backend != "cpu" else "backend"
+            return Candidate(build, rule, lambda: self._wrong_backend(build, rule))
+        key = (build.torch, build.variant)
+        if key not in self._wheels:
+            self._wheels[key] = why_no_wheel(build, self._target)
+        if (why := self._wheels[key]) is not None:
+            return Candidate(build, why.rule, lambda: why)
+        if (failed := self._rules(build)) is not None:
+            return Candidate(build, *failed)
+        if build.status not in CHOSEN_OFFLINE and self._named is None and not self._seen(build):
+            facts = {"status": build.status, "torch": build.torch, "variant": build.variant}
+            return Candidate(build, "status", lambda: reason("status", source=build.source, **facts))
+        return Candidate(build, None, None)
+
+    def _wrong_backend(self, build: Build, rule: str) -> Reason:
+        selection = self._selection
+        if selection.backend == "cpu":
+            return reason("backend", variant=build.variant, target="a machine without an accelerator")
+        names = ", ".join(dict.fromkeys(card.name for card in selection.cards))
+        target = names or f"a {selection.backend} machine"
+        if rule == "not-cpu":
+            return reason("not-cpu", target=target)
+        return reason("backend", variant=build.variant, target=target)
+
+
+def _excluded(wish: Wish) -> Reason:
+    return reason("version", requirement=wish.text, origin=wish.origin)

@@ -10,7 +10,7 @@ from torchinstall.model.machine import Gpu, Machine, NvidiaDriver
 from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.value import Value
-from torchinstall.model.variant import CPU, backend
+from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import driver_at_least, numbers
 
 TYPE_CHECKING = False
@@ -28,11 +28,15 @@ _BROKEN = {
     "library-mismatch": "driver-library-mismatch",
     "no-device": "driver-no-device",
 }
+_NO_STACK = frozenset({"missing", "not-loaded", "no-device"})
 _UNBOUND = "none"
 """A card that was seen with no kernel driver bound to it."""
 _WRONG_MODULE = {"required": "closed", "impossible": "open"}
 """Which flavour of NVIDIA's kernel module doesn't drive a generation (its need of the open module, by name)."""
 _FOREIGN_DRIVERS = frozenset({"nouveau", "nova", "nova_core", "vfio-pci", "pci-stub"})
+
+
+TORCH_NPU = "torch-npu"
 
 
 class Card(Value):
@@ -70,8 +74,19 @@ def is_windows_driver(machine: Machine) -> bool:
 
 def card_name(gpu: Gpu) -> str:
     """Return how people call the card."""
-    name = gpu.name or (f"{gpu.vendor} card {gpu.pci_id}" if gpu.pci_id else f"{gpu.vendor} card")
+    told = f"AMD {gpu.gfx}" if gpu.gfx else f"Ascend {gpu.soc}" if gpu.soc else None
+    name = gpu.name or told or (f"{gpu.vendor} card {gpu.pci_id}" if gpu.pci_id else f"{gpu.vendor} card")
     return name.removeprefix("NVIDIA ") or name
+
+
+def completed(machine: Machine, catalog: Catalog) -> Machine:
+    """Return the machine with what follows from its own facts: the L4T release of a Jetson of which the JetPack is told."""
+    board = machine.jetson
+    if board is None or board.l4t or not board.jetpack:
+        return machine
+    told = numbers(board.jetpack)
+    rows = [row for row in catalog.jetpacks if numbers(row.jetpack) == told[: len(numbers(row.jetpack))]]
+    return machine.replace(jetson=board.replace(l4t=rows[0].l4t)) if rows else machine
 
 
 def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
@@ -93,7 +108,13 @@ def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
             if vendors and machine.declared:
                 target = ", ".join(card_name(gpu) for _, gpu in usable)
                 return Selection(backend=kind, blocked=reason("contradiction", variant=named, target=target))
-            return Selection(backend=kind, named=True, left_out=left, warnings=warnings)
+            weak = tuple(
+                Card(number=number, gpu=_with_gfx(gpu, catalog), name=card_name(gpu))
+                for number, gpu in gpus
+                if kind == "rocm" and gpu.vendor == "amd" and gpu.visible is not False
+            )
+            # Integrated graphics that are no target by themselves count when their backend is named.
+            return Selection(backend=kind, cards=weak, named=True, left_out=() if weak else left, warnings=warnings)
         vendors = [vendor]
     if not vendors:
         if left and any(gpu.vendor == "nvidia" for _, gpu in gpus):
@@ -106,12 +127,9 @@ def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
     if vendor == "nvidia":
         selection = _nvidia(chosen, machine, catalog)
     elif vendor in BACKEND_OF_VENDOR:
-        cards = tuple(Card(number=number, gpu=gpu, name=card_name(gpu)) for number, gpu in chosen)
-        selection = Selection(backend=BACKEND_OF_VENDOR[vendor], cards=cards)
+        selection = _others(vendor, chosen, machine, catalog)
     else:
-        card = card_name(chosen[0][1])
-        why = reason("vendor-unsupported", card=card, vendor=vendor, advice="see the vendor's own PyTorch build")
-        selection = Selection(backend="", blocked=why)
+        selection = Selection(backend="", blocked=_unsupported(vendor, card_name(chosen[0][1]), catalog))
     return selection.replace(
         left_out=left + selection.left_out,
         warnings=warnings + selection.warnings,
@@ -123,7 +141,10 @@ def wanted_variant(request: Request) -> str | None:
     """Return the variant that the user named, by option or as a local version."""
     if request.variant:
         return request.variant
-    return next((wish.variant for wish in request.wishes if wish.name == "torch" and wish.variant), None)
+    named = next((wish.variant for wish in request.wishes if wish.name == "torch" and wish.variant), None)
+    # Who asks for torch-npu has said which backend it is for; its torch is written as +cpu, rightly.
+    wants_npu = named in {None, CPU} and any(wish.name == TORCH_NPU for wish in request.wishes)
+    return NPU if wants_npu else named
 
 
 def _unknowable(machine: Machine) -> Reason | None:
@@ -241,6 +262,47 @@ def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Cata
         return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=_blocked(undriven[0][1]))
     left.extend(undriven)
     return Selection(backend="cuda", cards=driven, left_out=tuple(left), warnings=tuple(why for _, why in left))
+
+
+def _others(vendor: str, chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Catalog) -> Selection:
+    """Select the cards of AMD, Intel, Ascend or Apple; one of unknown code can't be decided for."""
+    kind = BACKEND_OF_VENDOR[vendor]
+    cards = []
+    left: list[tuple[int, Reason]] = []
+    for number, gpu in chosen:
+        if gpu.driver in _FOREIGN_DRIVERS and len(chosen) > 1:
+            left.append((number, reason("left-driver", card=card_name(gpu), driver=gpu.driver)))
+            continue
+        known = _with_gfx(gpu, catalog) if vendor == "amd" else gpu
+        if vendor == "amd" and not known.gfx:
+            return Selection(backend=kind, undetermined=reason("gfx-unknown", card=card_name(gpu)))
+        cards.append(Card(number=number, gpu=known, name=card_name(gpu)))
+    stack = {"amd": machine.amd, "intel": machine.intel, "ascend": machine.ascend}.get(vendor)
+    state = stack.state if stack is not None else None
+    blocked = None
+    if state in _NO_STACK and not machine.declared and cards:
+        blocked = reason(f"{vendor}-{state}", card=cards[0].name)
+    warnings = tuple(why for _, why in left)
+    return Selection(backend=kind, cards=tuple(cards), left_out=tuple(left), warnings=warnings, blocked=blocked)
+
+
+def _with_gfx(gpu: Gpu, catalog: Catalog) -> Gpu:
+    """Return an AMD card with its gfx target: as told, by PCI id, or by a name that allows only one."""
+    if gpu.gfx:
+        return gpu.replace(gfx=gpu.gfx.lower().partition(":")[0])
+    if gpu.pci_id and (card := catalog.card(gpu.pci_id.lower())) is not None and card.gfx:
+        return gpu.replace(gfx=card.gfx)
+    targets = {card.gfx for card in catalog.find_cards(gpu.name) if card.vendor == "amd"} if gpu.name else set()
+    return gpu.replace(gfx=targets.pop()) if len(targets) == 1 else gpu
+
+
+def _unsupported(vendor: str, card: str, catalog: Catalog) -> Reason:
+    """Return the truth about a maker whose PyTorch isn't PyTorch's own: whose it is, and where it is to be had."""
+    plain = vendor.lower()
+    maker = next((row for row in catalog.makers if plain == row.vendor or plain in row.aliases), None)
+    if maker is None:
+        return reason("vendor-unknown", card=card, vendor=vendor)
+    return reason("vendor-unsupported", card=card, vendor=maker.name, advice=maker.advice, source=maker.source)
 
 
 def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:

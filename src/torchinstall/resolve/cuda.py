@@ -8,12 +8,16 @@ from torchinstall.model.value import Value
 from torchinstall.model.variant import toolkit
 from torchinstall.model.version import at_least, driver_at_least, numbers
 from torchinstall.resolve.cards import Card, is_windows_driver
+from torchinstall.resolve.shelf import shelf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import ArchList, Build
     from torchinstall.model.machine import Machine
+    from torchinstall.resolve.target import Target
 
 
 class DriverFloor(Value):
@@ -48,23 +52,47 @@ def own_ids(archs: ArchList, catalog: Catalog) -> frozenset[int]:
     return frozenset(sm for sm, row in rows if row is not None and row.own_code)
 
 
-def why_not(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog) -> Reason | None:
-    """Return the first rule that this build fails on these cards; ``None`` where it runs on all of them."""
-    archs = catalog.arch_list(build)
-    here = {"torch": build.torch, "variant": build.variant}
-    if archs is None:
-        return reason("arch-unknown", source=build.source, **here)
-    for card in cards:
-        if card.tegra is not None and (why := _tegra(build, card, machine)) is not None:
-            return why
-        if code_for(card, archs, catalog) is None:
-            names = ", ".join(f"sm_{sm}" for sm in archs.sass)
-            return reason("no-kernel", card=card.name, cc=card.cc, archs=names, source=archs.source, **here)
-    floor = driver_floor(build, cards, machine, catalog)
-    if floor is not None and floor.met is False:
+class Verdicts:
+    """The rules of CUDA builds for some cards, with what many builds share worked out once."""
+
+    def __init__(self, cards: tuple[Card, ...], machine: Machine, target: Target, catalog: Catalog) -> None:
+        self._cards, self._machine, self._catalog = cards, machine, catalog
+        self._floors: dict[int, DriverFloor | None] = {}
+        kinds: dict[tuple[str, bool, bool], Card] = {}
+        for card in cards:
+            # Cards of one architecture share their fate; the first lends its name.
+            kinds.setdefault((card.cc, card.tegra is not None, bool(card.tegra and card.tegra.own_code)), card)
+        self._kinds = [(card, shelf(catalog, ("code", target.platform, *kind))) for kind, card in kinds.items()]
+
+    def __call__(self, build: Build) -> tuple[str, Callable[[], Reason]] | None:
+        """Return the first rule that this build fails on these cards; ``None`` where it runs on all of them."""
+        catalog = self._catalog
+        archs = catalog.arch_list(build)
+        here = {"torch": build.torch, "variant": build.variant}
+        if archs is None:
+            return "arch-unknown", lambda: reason("arch-unknown", source=build.source, **here)
+        for card, known in self._kinds:
+            if card.tegra is not None and (why := _tegra(build, card, self._machine)) is not None:
+                return why.rule, lambda why=why: why  # type: ignore[misc]
+            key = (build.torch, build.variant)
+            if key not in known:
+                known[key] = code_for(card, archs, catalog)
+            if known[key] is None:
+                return "no-kernel", lambda card=card: _no_kernel(build, card, archs)  # type: ignore[misc]
         major = numbers(toolkit(build.variant))[0]
-        return reason("driver-too-old", major=major, minimum=floor.minimum, found=floor.found, source=floor.source)
-    return None
+        if major not in self._floors:
+            self._floors[major] = driver_floor(build, self._cards, self._machine, catalog)
+        floor = self._floors[major]
+        if floor is not None and floor.met is False:
+            facts = {"major": major, "minimum": floor.minimum, "found": floor.found}
+            return "driver-too-old", lambda: reason("driver-too-old", source=floor.source, **facts)
+        return None
+
+
+def _no_kernel(build: Build, card: Card, archs: ArchList) -> Reason:
+    names = ", ".join(f"sm_{sm}" for sm in archs.sass)
+    facts = {"torch": build.torch, "variant": build.variant, "card": card.name, "cc": card.cc}
+    return reason("no-kernel", archs=names, source=archs.source, **facts)
 
 
 def driver_floor(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog) -> DriverFloor | None:
@@ -165,5 +193,6 @@ def _tegra(build: Build, card: Card, machine: Machine) -> Reason | None:
         return reason("tegra-cuda", card=card.name, minimum=tegra.sbsa_from_cuda, source=tegra.source)
     found = machine.jetson.l4t if machine.jetson else None
     if found and not at_least(found, tegra.sbsa_from_l4t):
-        return reason("tegra-l4t", card=card.name, minimum=tegra.sbsa_from_l4t, found=found, source=tegra.source)
+        facts = {"card": card.name, "minimum": tegra.sbsa_from_l4t, "found": found, "advice": tegra.advice}
+        return reason("tegra-l4t", source=tegra.source, **facts)
     return None

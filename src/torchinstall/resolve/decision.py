@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from torchinstall.catalog.rows import WITHDRAWN
 from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import Sightings
 from torchinstall.model.value import Value
-from torchinstall.resolve.candidates import Candidate, candidates
-from torchinstall.resolve.cards import Selection, select, wanted_variant
+from torchinstall.model.variant import NPU
+from torchinstall.model.version import numbers
+from torchinstall.resolve import npu
+from torchinstall.resolve.candidates import Candidates, candidates, named_variant
+from torchinstall.resolve.cards import Selection, completed, select, wanted_variant
 from torchinstall.resolve.fallback import Supply, supply
 from torchinstall.resolve.joint import TORCH, Solution, companion_names, lacking
 from torchinstall.resolve.sources import IDEAL, Sources
 from torchinstall.resolve.target import Target, target_of, unfit
+from torchinstall.resolve.wishes import admits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build
     from torchinstall.model.machine import Machine
-    from torchinstall.model.request import Request
+    from torchinstall.model.request import Request, Wish
 
 NOTHING_SEEN = Sightings()
 
@@ -39,16 +46,33 @@ class Decision(Value):
 
     target: Target
     selection: Selection
-    candidates: tuple[Candidate, ...] = ()
+    candidates: Candidates = Candidates()  # noqa: RUF009 - empty, and never written to
     solution: Solution | None = None
     supply: Supply | None = None
     stopped: Reason | None = None
     undetermined: bool = False
 
 
+class Fitting:
+    """The builds that fit, best first: gone through anew each time, and no further than is asked for."""
+
+    def __init__(self, judged: Candidates) -> None:
+        self._judged = judged
+
+    def __iter__(self) -> Iterator[Build]:
+        return self._judged.fitting()
+
+    def __len__(self) -> int:
+        return len(self._judged)
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+
 def decide(question: Question) -> Decision:
     """Judge every candidate and choose; keeps everything that a report or an explanation needs."""
-    machine, request, catalog = question.machine, question.request, question.catalog
+    request, catalog = question.request, question.catalog
+    machine = completed(question.machine, catalog)
     target = target_of(machine)
     selection = select(machine, request, catalog)
     base = Decision(target=target, selection=selection)
@@ -61,13 +85,14 @@ def decide(question: Question) -> Decision:
     if request.require_gpu and selection.backend == "cpu":
         because = selection.why[0].text if selection.why else ""
         return base.replace(stopped=reason("require-gpu", because=because))
-    sources = Sources(question.sightings, target, catalog, request.mirror)
+    allows = partial(npu.allows, machine=machine, request=request, catalog=catalog) if selection.backend == NPU else None
+    sources = Sources(question.sightings, target, catalog, request.mirror, allows)
     judged = candidates(machine, request, selection, target, catalog, sources.seen)
     base = base.replace(candidates=judged)
     if selection.blocked is not None:
         return base.replace(stopped=selection.blocked)
-    fitting = [candidate.build for candidate in judged if candidate.why_not is None]
-    companions = companion_names(request, catalog.joint)
+    fitting = Fitting(judged)
+    companions = companion_names(request, catalog.joint, selection.backend)
     found = supply(fitting, companions, request, machine, catalog, sources)
     if found is not None:
         return base.replace(solution=found.solution, supply=found)
@@ -76,7 +101,7 @@ def decide(question: Question) -> Decision:
 
 def _why_nothing(
     decision: Decision,
-    fitting: Sequence[Build],
+    fitting: Fitting,
     companions: tuple[str, ...],
     request: Request,
     catalog: Catalog,
@@ -89,14 +114,11 @@ def _why_nothing(
             return reason("conflict", wishes=", ".join(fixed))
         if missing:
             return reason("companion-none", name=" and ".join(missing))
-    if fitting:
-        gone = sources.absent(fitting[0])
-        return reason(
-            "absent",
-            url=gone.url if gone else "its index",
-            torch=fitting[0].torch,
-            variant=fitting[0].variant,
-        )
+    if (unheard := _unheard_of(decision, request, catalog)) is not None:
+        return unheard
+    if (best := next(iter(fitting), None)) is not None:
+        gone = sources.absent(best)
+        return reason("absent", url=gone.url if gone else "its index", torch=best.torch, variant=best.variant)
     cards = decision.selection.cards
     names = list(dict.fromkeys(card.name for card in cards))
     named = wanted_variant(request)
@@ -108,17 +130,54 @@ def _why_nothing(
     return reason("no-tuple", target=", ".join(names) or named or "this machine")
 
 
+def _unheard_of(decision: Decision, request: Request, catalog: Catalog) -> Reason | None:
+    """Return what in the request exists nowhere: the variant, the version, or the version as that variant."""
+    platform = decision.target.platform or ""
+    builds = decision.candidates.builds
+    named = named_variant(request, decision.target)
+    if named is not None and all(build.variant != named for build in builds):
+        known = dict.fromkeys(build.variant for build in builds if build.status != WITHDRAWN)
+        return reason("unknown-variant", variant=named, variants=", ".join(known))
+    wish = next((w for w in (*request.wishes, *request.constraints) if w.name == TORCH and w.specifier), None)
+    if wish is None:
+        return None
+    admitted = [build for build in builds if admits(wish.specifier, build.torch, pre=request.pre)]
+    if not admitted:
+        return _no_version(wish, builds, platform)
+    if decision.selection.backend == NPU and all(build.variant != NPU for build in admitted):
+        newest = next((build for build in builds if build.variant == NPU), None)
+        rows = catalog.companions(npu.TORCH_NPU, newest) if newest is not None else ()
+        facts = {"torch": admitted[0].torch, "newest": newest.torch if newest else "", "npu": rows[0].version}
+        return reason("npu-newest", source=rows[0].source, **facts) if rows else None
+    if named is not None and all(build.variant != named or build.status == WITHDRAWN for build in admitted):
+        here = dict.fromkeys(b.variant for b in admitted if b.status != WITHDRAWN)
+        return reason(
+            "never-existed", torch=admitted[0].torch, variant=named, platform=platform, variants=", ".join(here)
+        )
+    return None
+
+
+def _no_version(wish: Wish, builds: Sequence[Build], platform: str) -> Reason:
+    """Name the releases next to a version that doesn't exist."""
+    versions = list(dict.fromkeys(build.torch for build in builds))
+    wanted = numbers(wish.specifier)
+    below = next((v for v in versions if numbers(v) <= wanted), None)
+    above = next((v for v in reversed(versions) if numbers(v) > wanted), None)
+    near = " and ".join(v for v in (below, above) if v) or "none"
+    return reason("no-such-version", requirement=wish.text, origin=wish.origin, platform=platform, versions=near)
+
+
 _FAR = ("other-variant", "backend", "not-cpu", "withdrawn", "version", "status", "yanked", "pre-release")
 """Rules that say that a candidate wasn't meant at all: poor explanations of why nothing fits."""
 
 
 def nearest(decision: Decision) -> Reason | None:
     """Return why the best candidate that was meant at all doesn't fit; the version rule where it binds all."""
-    meant = [c.why_not for c in decision.candidates if c.why_not is not None and c.why_not.rule not in _FAR]
-    if meant:
-        return meant[0]
+    for candidate in decision.candidates:
+        if candidate.rule is not None and candidate.rule not in _FAR:
+            return candidate.why_not
     for rule in ("version", "status", "withdrawn"):
         for candidate in decision.candidates:
-            if candidate.why_not is not None and candidate.why_not.rule == rule:
+            if candidate.rule == rule:
                 return candidate.why_not
     return None

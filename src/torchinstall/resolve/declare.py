@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.catalog.names import significant
 from torchinstall.errors import UsageError
 from torchinstall.model.machine import (
     LINUX,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 _CAPABILITY = re.compile(r"(?:cc|sm)[:_ ]?(\d{1,2})[.](\d)|sm_?(\d{2,3})", re.IGNORECASE)
 _GFX = re.compile(r"gfx[0-9a-f]{3,5}", re.IGNORECASE)
 _ASCEND = re.compile(r"(?:ascend[ -]?)?((?:310|910|950)[a-z0-9]{0,4}(?:-\d)?)", re.IGNORECASE)
-_APPLE = re.compile(r"apple(?:[ -]silicon)?|(?:apple )?m\d{1,2}(?: (?:pro|max|ultra))?", re.IGNORECASE)
+# M10, M40 and M60 are Teslas.
+_APPLE = re.compile(r"apple(?:[ -]?silicon)?|(?:apple[ -]?)?(m\d)[ -]?(pro|max|ultra)?", re.IGNORECASE)
 _OSES = {
     "linux": LINUX, "windows": WINDOWS, "win": WINDOWS, "win32": WINDOWS,
     "macos": MACOS, "darwin": MACOS, "osx": MACOS, "mac": MACOS,
@@ -103,10 +105,12 @@ def gpu_from_text(text: str, catalog: Catalog) -> Gpu | None:
         return Gpu(vendor="amd", gfx=plain.lower())
     if match := _ASCEND.fullmatch(plain):
         return Gpu(vendor="ascend", name=f"Ascend {match[1].upper()}", soc=match[1].upper())
-    if _APPLE.fullmatch(plain):
-        name = plain if plain.lower().startswith("apple") else f"Apple {plain}"
-        return Gpu(vendor="apple", name=name, integrated=True)
+    if match := _APPLE.fullmatch(plain):
+        chip = " ".join(part for part in (match[1], match[2]) if part)
+        return Gpu(vendor="apple", name=f"Apple {chip.title() or 'silicon'}", integrated=True)
     found = catalog.find_cards(plain.replace("-", " ")) or catalog.find_cards(plain)
+    if not found and (maker := _maker(plain, catalog)) is not None:
+        return Gpu(vendor=maker, name=plain)
     if not found:
         raise UsageError(
             f"--gpu {text!r}: no such card is known",
@@ -137,6 +141,16 @@ def gpu_from_text(text: str, catalog: Catalog) -> Gpu | None:
     )
 
 
+def _maker(text: str, catalog: Catalog) -> str | None:
+    """Return the maker that has a build of its own, where the text begins with a name of it: ``MLU370``, ``MetaX C500``."""
+    plain = text.lower()
+    for row in catalog.makers:
+        for name in (row.vendor, row.name.lower(), *row.aliases):
+            if re.match(rf"{re.escape(name)}(?![a-z])", plain):
+                return row.vendor
+    return None
+
+
 def _architecture(card: Card) -> str:
     return card.compute_capability or card.gfx or card.family or card.soc or card.vendor
 
@@ -147,7 +161,7 @@ def _with_gpus(machine: Machine, texts: tuple[str, ...], catalog: Catalog) -> Ma
     if len(named) < len(wanted) and named:
         raise UsageError("--gpu none together with a card", why="a machine has cards or none")
     if named and machine.gpus and not machine.declared:
-        matches = [[n for n, here in enumerate(machine.gpus) if _same(here, gpu, catalog)] for gpu in named]
+        matches = [_here(machine.gpus, gpu, catalog) for gpu in named]
         if all(matches):
             selected = {number for found in matches for number in found}
             return machine.replace(
@@ -160,11 +174,20 @@ def _with_gpus(machine: Machine, texts: tuple[str, ...], catalog: Catalog) -> Ma
     )
 
 
+def _here(gpus: tuple[Gpu, ...], wanted: Gpu, catalog: Catalog) -> list[int]:
+    """Return the places of the cards that a name means; the very name wins over names that contain it."""
+    same = [number for number, here in enumerate(gpus) if _same(here, wanted, catalog)]
+    exact = [number for number in same if significant(gpus[number].name or "") == significant(wanted.name or "")]
+    return exact if wanted.name and exact else same
+
+
 def _same(here: Gpu, wanted: Gpu, catalog: Catalog) -> bool:
     if here.vendor != wanted.vendor:
         return False
     if wanted.name and here.name:
-        return wanted.name.lower() in here.name.lower() or here.name.lower() in wanted.name.lower()
+        # One PCI id may stand for several products: "Radeon RX 7900 XT/7900 XTX".
+        asked, seen = significant(wanted.name), significant(here.name)
+        return asked <= seen or seen <= asked
     if wanted.compute_capability:
         return established_capability(here, catalog) == wanted.compute_capability
     return bool(wanted.gfx and wanted.gfx == here.gfx) or bool(wanted.soc and wanted.soc == here.soc)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torchinstall.catalog.rows import Build
     from torchinstall.model.machine import Machine
     from torchinstall.model.request import Request
+    from torchinstall.resolve.joint import Builds
 
 
 class Supply(Value):
@@ -34,7 +35,7 @@ class Supply(Value):
 
 
 def supply(
-    builds: Sequence[Build],
+    builds: Builds,
     companions: Sequence[str],
     request: Request,
     machine: Machine,
@@ -45,7 +46,12 @@ def supply(
     ideal = solve(builds, companions, request, catalog, sources, IDEAL)
     if ideal is None:
         return None
-    lost = [c for c in ideal.choices.values() if not c.place.live and sources.unreachable(c.build) is not None]
+    lost = [
+        choice
+        for choice in ideal.choices.values()
+        if not choice.place.live
+        and sources.unreachable(choice.build, on_default=bool(choice.row and choice.row.on_default)) is not None
+    ]
     if not lost:
         return Supply(solution=ideal, ideal=ideal)
     listing = sources.unreachable(ideal.build)
@@ -68,6 +74,12 @@ def supply(
             return Supply(solution=reachable, ideal=ideal, fallback=reason("fallback-patch", **facts))
         if request.allow_older or request.offline:
             return Supply(solution=reachable, ideal=ideal, fallback=reason("fallback-older", **facts))
+    if request.offline:
+        # Nothing at hand has it as a file; the installer's cache may, and will say so if it hasn't.
+        return Supply(solution=ideal, ideal=ideal)
+    if reachable is None and companions:
+        alone = (solve(builds, (), request, catalog, sources, mode) for mode in (OWN, REACHABLE))
+        reachable = next((found for found in alone if found is not None), None)
     why = reason("index-unreachable", torch=ideal.build.torch, variant=ideal.build.variant, **said)
     return Supply(solution=ideal, ideal=ideal, unreachable=why, nearest=reachable)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, Resolver
 
 from torchinstall.model.value import Value
+from torchinstall.model.variant import NPU
+from torchinstall.resolve.npu import TORCH_NPU
 from torchinstall.resolve.wishes import admits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, Protocol
 
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build, Companion
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
     from torchinstall.resolve.sources import Place, Sources
 
 TORCH = "torch"
+
+if TYPE_CHECKING:
+
+    class Builds(Protocol):
+        """Builds, best first, that can be gone through again and again; its length is an upper limit."""
+
+        def __iter__(self) -> Iterator[Build]:
+            """Begin with the best."""
+
+        def __len__(self) -> int:
+            """Return at least the number of builds."""
 
 
 class Demand(Value):
@@ -41,6 +54,11 @@ class Choice(Value):
     place: Place
     row: Companion | None = None
 
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Return what tells it from other wheels of the project."""
+        return self.build.torch, self.build.variant, self.version, self.place.index
+
 
 class Solution(Value):
     """The chosen wheels by project name. ``torch`` is always among them."""
@@ -58,7 +76,7 @@ class Provider(AbstractProvider):  # type: ignore[type-arg]
 
     def __init__(
         self,
-        builds: Sequence[Build],
+        builds: Builds,
         companions: Sequence[str],
         request: Request,
         catalog: Catalog,
@@ -92,12 +110,18 @@ class Provider(AbstractProvider):  # type: ignore[type-arg]
         identifier: str,
         requirements: Mapping[str, Iterator[Demand]],
         incompatibilities: Mapping[str, Iterator[Choice]],
-    ) -> Iterable[Choice]:
-        """Return the wheels of a project that meet all demands on it, best first."""
+    ) -> Callable[[], Iterator[Choice]]:
+        """Return a way to go through the wheels of a project that meet all demands on it, best first."""
         demands = list(requirements[identifier])
-        out = list(incompatibilities[identifier])
-        choices = self._torch() if identifier == TORCH else self._of_build(identifier, demands)
-        return [c for c in choices if c not in out and all(self.is_satisfied_by(d, c) for d in demands)]
+        out = {choice.key for choice in incompatibilities[identifier]}
+
+        def matches() -> Iterator[Choice]:
+            # One by one: of two hundred builds, mostly the first is taken.
+            for choice in self._torch() if identifier == TORCH else self._of_build(identifier, demands):
+                if choice.key not in out and all(self.is_satisfied_by(demand, choice) for demand in demands):
+                    yield choice
+
+        return matches
 
     def is_satisfied_by(self, requirement: Demand, candidate: Choice) -> bool:
         """Tell whether a wheel meets a demand."""
@@ -135,7 +159,7 @@ class Provider(AbstractProvider):  # type: ignore[type-arg]
 
 
 def solve(
-    builds: Sequence[Build],
+    builds: Builds,
     companions: Sequence[str],
     request: Request,
     catalog: Catalog,
@@ -158,7 +182,7 @@ def solve(
 
 
 def lacking(
-    builds: Sequence[Build],
+    builds: Builds,
     companions: Sequence[str],
     request: Request,
     catalog: Catalog,
@@ -174,7 +198,9 @@ def lacking(
     return tuple(culprits)
 
 
-def companion_names(request: Request, family: Iterable[str]) -> tuple[str, ...]:
-    """Return the companions that were asked for, in the order of the family."""
+def companion_names(request: Request, family: Iterable[str], backend: str = "") -> tuple[str, ...]:
+    """Return the companions that were asked for, in the order of the family; an NPU always wants torch-npu."""
     wanted = {wish.name for wish in request.wishes}
+    if backend == NPU:
+        wanted.add(TORCH_NPU)
     return tuple(name for name in family if name in wanted and name != TORCH)

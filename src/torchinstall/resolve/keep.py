@@ -5,9 +5,12 @@ from __future__ import annotations
 from torchinstall.errors import EXIT_BLOCKED
 from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, Alternative, Pin, Plan, Reason
 from torchinstall.model.sentences import reason
-from torchinstall.model.variant import CPU, MPS, backend
+from torchinstall.model.variant import CPU, MPS, NPU, backend
+from torchinstall.resolve import npu
 from torchinstall.resolve.candidates import named_variant
 from torchinstall.resolve.joint import TORCH, companion_names
+from torchinstall.resolve.npu import TORCH_NPU
+from torchinstall.resolve.sources import shelf_of
 from torchinstall.resolve.wishes import admits
 
 TYPE_CHECKING = False
@@ -52,9 +55,9 @@ def worth_proving(plan: Plan, machine: Machine, request: Request, catalog: Catal
     if any(wish.variant for wish in request.wishes if wish.name == TORCH):
         return False
     cpu = installed.endswith(f"+{CPU}")
-    if cpu and plan.variant != CPU:
+    if cpu and plan.variant not in {CPU, NPU}:
         return False
-    names = (TORCH, *companion_names(request, catalog.joint))
+    names = (TORCH, *companion_names(request, catalog.joint, plan.variant or ""))
     return all(name in machine.installed and _admitted(name, machine.installed[name], request) for name in names)
 
 
@@ -100,22 +103,24 @@ def fitting_build(decision: Decision, machine: Machine, request: Request) -> Bui
     named = named_variant(request, decision.target)
     if named is not None and named != variant:
         return None
-    for candidate in decision.candidates:
-        build = candidate.build
+    if decision.selection.backend == NPU and variant == CPU and TORCH_NPU in machine.installed:
+        variant = NPU  # torch under an NPU is the CPU build
+    for number, build in enumerate(decision.candidates.builds):
         if build.torch == _base(installed) and build.variant == variant:
-            return build if candidate.why_not is None else None
+            return build if decision.candidates[number].rule is None else None
     return None
 
 
 def _companions_right(build: Build, machine: Machine, request: Request, catalog: Catalog) -> bool:
-    for name in companion_names(request, catalog.joint):
+    for name in companion_names(request, catalog.joint, build.variant):
         installed = machine.installed.get(name)
         if installed is None or not _admitted(name, installed, request):
             return False
-        if _base(installed) not in {row.version for row in catalog.companions(name, build)}:
+        rows = [row for row in catalog.companions(name, build) if npu.allows(row, machine, request, catalog)]
+        if _base(installed) not in {row.version for row in rows}:
             return False
         local = installed.partition("+")[2]
-        if local and local != build.variant:
+        if local and local != shelf_of(build):
             return False
     return True
 
@@ -125,7 +130,7 @@ def _satisfied(plan: Plan, question: Question, why: Reason, build: Build | None 
 
 
 def _kept(plan: Plan, machine: Machine, request: Request, catalog: Catalog, why: Reason, build: Build | None) -> Plan:
-    names = (TORCH, *companion_names(request, catalog.joint))
+    names = (TORCH, *companion_names(request, catalog.joint, plan.variant or ""))
     packages = tuple(
         Pin(name=name, version=machine.installed[name], index="installed", local=None)
         for name in names

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH
+from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH, Listing
 from torchinstall.model.value import Value
 from torchinstall.resolve.joint import TORCH, companion_names
+from torchinstall.resolve.npu import TORCH_NPU
+from torchinstall.resolve.sources import shelf_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class OwnSources(Value):
 
 def pages(decision: Decision, request: Request, catalog: Catalog, own: OwnSources) -> tuple[Page, ...]:
     """Return the pages to look at for this decision, the user's own sources first."""
-    names = (TORCH, *companion_names(request, catalog.joint))
+    names = (TORCH, *companion_names(request, catalog.joint, decision.selection.backend))
     found = [
         Page(url=url, project=name, kind=kind, role=role)
         for name in names
@@ -52,6 +54,14 @@ def pages(decision: Decision, request: Request, catalog: Catalog, own: OwnSource
         for name in names:
             found += _home(build, name, catalog, own)
     return tuple(dict.fromkeys(found))
+
+
+def offline(catalog: Catalog) -> tuple[Listing, ...]:
+    """Return what there is to see of the indexes without a network: that they can't be looked at."""
+    return tuple(
+        Listing(url=url, role=role, project=TORCH, state="unreachable", error="--offline")
+        for url, role in ((catalog.index_url(""), PYTORCH), ("the default index", DEFAULT))
+    )
 
 
 def _worth_asking(decision: Decision) -> list[Build]:
@@ -74,11 +84,14 @@ def _worth_asking(decision: Decision) -> list[Build]:
 
 
 def _home(build: Build, name: str, catalog: Catalog, own: OwnSources) -> list[Page]:
-    if build.default:
+    if build.default or name == TORCH_NPU:
         return [Page(url=own.default_index, project=name, role=DEFAULT)] if own.default_index else []
+    if build.index:
+        return [Page(url=build.index, project=name, variant=build.variant)]
     found = []
+    shelf = shelf_of(build)
     if own.mirror:
-        url = own.mirror.replace("{variant}", build.variant)
-        found.append(Page(url=url, project=name, kind=own.mirror_kind, role=MIRROR, variant=build.variant))
-    found.append(Page(url=catalog.index_url(build.variant), project=name, variant=build.variant))
+        url = own.mirror.replace("{variant}", shelf)
+        found.append(Page(url=url, project=name, kind=own.mirror_kind, role=MIRROR, variant=shelf))
+    found.append(Page(url=catalog.index_url(shelf), project=name, variant=shelf))
     return found

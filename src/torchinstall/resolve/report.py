@@ -5,9 +5,9 @@ from __future__ import annotations
 from torchinstall.model.plan import Device, Pin, Plan, Reason, Rejection
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import DEFAULT
-from torchinstall.model.variant import CPU
+from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import numbers
-from torchinstall.resolve import cuda
+from torchinstall.resolve import backends
 from torchinstall.resolve.candidates import preferred_variant
 from torchinstall.resolve.joint import TORCH, Choice, Solution
 from torchinstall.resolve.keep import keep
@@ -30,20 +30,27 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
     if solution is None or supply is None:
         return plan
     build = solution.build
-    cards = decision.selection.cards
-    on_cuda = decision.selection.backend == "cuda"
-    packages = pins(solution, question.request)
+    packages = pins(solution, question.request, backends.added(decision.selection, solution, decision.target, catalog))
     live = tuple(dict.fromkeys(c.place.index for c in solution.choices.values() if c.place.live))
+    needs = backends.needs(decision.selection, solution, machine, catalog)
+    unmet = tuple(
+        reason("need-unmet", what=need.what, minimum=need.minimum, note=need.note or "-", found=need.found or "nothing")
+        for need in needs
+        if need.met is False
+    )
     chosen = plan.replace(
+        warnings=plan.warnings + unmet,
         torch=build.torch,
         variant=build.variant,
         packages=packages,
         devices=_devices(decision, build, catalog),
-        needs=cuda.needs(build, cards, machine, catalog) if on_cuda else (),
-        why=_why(decision, solution, machine, catalog),
+        needs=needs,
+        environment=backends.environment(decision.selection, solution, machine, catalog),
+        others=plan.others + backends.others(decision.selection, catalog),
+        why=why(decision, solution, machine, catalog),
         catalog=plan.catalog.replace(live=solution.choices[TORCH].place.live, confirmed=live),
         commands=commands(packages),
-        pythons=python_names(build.wheels),
+        pythons=_pythons(solution),
         fallback=supply.fallback,
         unreachable=supply.unreachable,
     )
@@ -61,17 +68,21 @@ def with_ways_out(plan: Plan, decision: Decision, question: Question) -> Plan:
     )
 
 
-def pins(solution: Solution, request: Request) -> tuple[Pin, ...]:
-    """Return the exact packages to install, torch first."""
+def pins(solution: Solution, request: Request, added: tuple[Pin, ...] = ()) -> tuple[Pin, ...]:
+    """Return the exact packages to install, torch first; ``added`` are what their metadata forgets."""
     extras = {wish.name: wish.extras for wish in request.wishes}
     ordered = [solution.choices[TORCH], *(c for name, c in sorted(solution.choices.items()) if name != TORCH)]
-    return tuple(_pin(choice, extras.get(choice.name, ())) for choice in ordered)
+    return (*(_pin(choice, extras.get(choice.name, ())) for choice in ordered), *added)
 
 
 def _pin(choice: Choice, extras: tuple[str, ...]) -> Pin:
     place, build = choice.place, choice.build
     wheel = place.wheel
-    local = build.local if build.local is not None else (f"+{CPU}" if build.variant == CPU else "")
+    local = build.local if build.local is not None else (f"+{CPU}" if build.variant in {CPU, NPU} else "")
+    if choice.row is not None and choice.row.on_default:
+        local = ""
+    if choice.name in build.extras_on:
+        extras = tuple(dict.fromkeys((*extras, *build.extras)))
     return Pin(
         name=choice.name,
         version=place.version,
@@ -83,6 +94,16 @@ def _pin(choice: Choice, extras: tuple[str, ...]) -> Pin:
         size=wheel.size if wheel else None,
         local=local,
     )
+
+
+def _pythons(solution: Solution) -> tuple[str, ...]:
+    """Return the Pythons for which all of the choice has wheels."""
+    found = python_names(solution.build.wheels)
+    for choice in solution.choices.values():
+        if choice.row is not None and choice.row.wheels:
+            names = python_names(choice.row.wheels)
+            found = found if names == ("any",) else tuple(name for name in found if name in names)
+    return found
 
 
 def commands(packages: tuple[Pin, ...]) -> dict[str, tuple[str, ...]]:
@@ -102,23 +123,26 @@ def commands(packages: tuple[Pin, ...]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def rejections(decision: Decision) -> tuple[Rejection, ...]:
-    """Return every candidate that lost with the rule that it lost by, best first."""
+def rejections(decision: Decision, *, brief: bool = False) -> tuple[Rejection, ...]:
+    """Return every candidate that lost with the rule that it lost by, best first; ``brief``: one of each variant."""
     solution = decision.solution
     lost = []
-    for candidate in decision.candidates:
-        build = candidate.build
-        why = candidate.why_not
-        if why is None and solution is not None:
-            if build == solution.build:
-                continue
-            why = _outranked(build, solution, decision)
-        if why is not None:
-            lost.append(Rejection(torch=build.torch, variant=build.variant, reason=why))
+    told: set[str] = set()
+    chosen = (solution.build.torch, solution.build.variant) if solution is not None else None
+    for number, build in enumerate(decision.candidates.builds):
+        if (brief and build.variant in told) or (build.torch, build.variant) == chosen:
+            continue
+        lost_by = decision.candidates[number].why_not
+        if lost_by is None and solution is not None:
+            lost_by = outranked(build, solution, decision)
+        if lost_by is not None:
+            told.add(build.variant)
+            lost.append(Rejection(torch=build.torch, variant=build.variant, reason=lost_by))
     return tuple(lost)
 
 
-def _outranked(build: Build, solution: Solution, decision: Decision) -> Reason:
+def outranked(build: Build, solution: Solution, decision: Decision) -> Reason:
+    """Return why a build that fits isn't the one that was chosen."""
     chosen = solution.build
     supply = decision.supply
     if supply is not None and supply.fallback is not None and numbers(build.torch) >= numbers(chosen.torch):
@@ -128,6 +152,8 @@ def _outranked(build: Build, solution: Solution, decision: Decision) -> Reason:
         return reason("companion", name=names)
     if build.torch != chosen.torch:
         return reason("not-newest", chosen=chosen.torch)
+    if backend(chosen.variant) == "rocm":
+        return reason("lower-rocm", chosen=chosen.variant, torch=chosen.torch)
     if chosen.default or build.experimental == chosen.experimental:
         rule = "not-default" if chosen.default else "lower-cuda"
         return reason(rule, chosen=chosen.variant, torch=chosen.torch)
@@ -136,22 +162,21 @@ def _outranked(build: Build, solution: Solution, decision: Decision) -> Reason:
 
 def _devices(decision: Decision, build: Build, catalog: Catalog) -> tuple[Device, ...]:
     selection = decision.selection
-    if selection.backend == "cuda":
-        counted = cuda.devices(build, selection.cards, catalog)
-    else:
-        counted = tuple(Device(gpu=card.number, runs="yes") for card in selection.cards)
+    counted = backends.devices(selection, build, catalog)
     left = tuple(Device(gpu=number, runs="left-out", why=why.text) for number, why in selection.left_out)
     return tuple(sorted(counted + left, key=lambda device: device.gpu))
 
 
-def _why(decision: Decision, solution: Solution, machine: Machine, catalog: Catalog) -> tuple[Reason, ...]:
+def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catalog) -> tuple[Reason, ...]:
+    """Return the reasons for a choice: the rule that decided, the cards, the driver, the companions."""
     build, selection = solution.build, decision.selection
     reasons = list(selection.why)
     if build.variant == "mps":
         reasons.append(reason("mps"))
     pair = {"torch": build.torch, "variant": build.variant}
     here = {**pair, "source": build.source}
-    fitting = [c.build.variant for c in decision.candidates if c.why_not is None and c.build.torch == build.torch]
+    same = (n for n, other in enumerate(decision.candidates.builds) if other.torch == build.torch)
+    fitting = [c.build.variant for n in same if (c := decision.candidates[n]).rule is None]
     if decision.supply is None or decision.supply.solution is decision.supply.ideal:
         reasons.append(reason("chosen-newest", torch=build.torch, source=build.source))
     if selection.named:
@@ -160,10 +185,10 @@ def _why(decision: Decision, solution: Solution, machine: Machine, catalog: Cata
         reasons.append(reason("chosen-only", **here))
     elif build.variant == preferred_variant(build.torch, decision.target.platform, catalog):
         reasons.append(reason("chosen-default", **here))
-    elif selection.backend == "cuda":
-        reasons.append(reason("chosen-highest", **here))
-    if selection.backend == "cuda":
-        reasons.extend(cuda.why(build, selection.cards, machine, catalog))
+    elif selection.backend in {"cuda", "rocm"}:
+        kind = "CUDA" if selection.backend == "cuda" else "ROCm"
+        reasons.append(reason("chosen-highest", kind=kind, **here))
+    reasons.extend(backends.why(selection, solution, machine, catalog))
     reasons.extend(
         reason("companion-pinned", name=choice.name, version=choice.version, source=choice.row.source, **pair)
         for choice in solution.choices.values()

@@ -6,6 +6,7 @@ from torchinstall.errors import EXIT_BLOCKED, EXIT_UNDETERMINED
 from torchinstall.model.plan import BLOCKED, INSTALL, UNDETERMINED, CatalogInfo, Plan
 from torchinstall.model.sighting import Sightings
 from torchinstall.resolve import report
+from torchinstall.resolve.cards import completed
 from torchinstall.resolve.decision import NOTHING_SEEN, Question, decide
 
 TYPE_CHECKING = False
@@ -15,11 +16,19 @@ if TYPE_CHECKING:
     from torchinstall.model.request import Request
 
 
-def resolve(machine: Machine, request: Request, catalog: Catalog, sightings: Sightings = NOTHING_SEEN) -> Plan:
+def resolve(
+    machine: Machine,
+    request: Request,
+    catalog: Catalog,
+    sightings: Sightings = NOTHING_SEEN,
+    *,
+    brief: bool = False,
+) -> Plan:
     """Return the plan: what to install, or why nothing can be, with the reasons and the ways out.
 
-    Never raises for any machine or request: what can't be is a plan too (``blocked``, ``undetermined``).
+    ``brief`` keeps only the best loser of each variant (batch mode). Never raises for any machine or request: what can't be is a plan too (``blocked``, ``undetermined``).
     """
+    machine = completed(machine, catalog)
     question = Question(machine=machine, request=request, catalog=catalog, sightings=sightings)
     decision = decide(question)
     target = decision.target
@@ -27,7 +36,7 @@ def resolve(machine: Machine, request: Request, catalog: Catalog, sightings: Sig
         outcome=INSTALL,
         platform=target.platform,
         python=target.python,
-        rejected=report.rejections(decision),
+        rejected=report.rejections(decision, brief=brief),
         warnings=decision.selection.warnings,
         catalog=CatalogInfo(date=catalog.date),
         others=request.others,

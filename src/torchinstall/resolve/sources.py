@@ -15,12 +15,14 @@ from torchinstall.model.sighting import (
     WheelFile,
 )
 from torchinstall.model.value import Value
-from torchinstall.model.variant import MPS
+from torchinstall.model.variant import CPU, MPS, NPU
 from torchinstall.model.version import at_least
 from torchinstall.resolve.target import Target, platform_floor, wheel_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build, Companion
 
@@ -42,10 +44,26 @@ class Place(Value):
     wheel: WheelFile | None = None
 
 
-class Sources:
-    """The sightings of one run, asked about builds and companions."""
+def shelf_of(build: Build) -> str:
+    """Return the variant under whose name a build lies on PyTorch's index: under an NPU it is the CPU build."""
+    return CPU if build.variant == NPU else build.variant
 
-    def __init__(self, sightings: Sightings, target: Target, catalog: Catalog, mirror: str | None = None) -> None:
+
+class Sources:
+    """The sightings of one run, asked about builds and companions.
+
+    ``allows`` tells of a companion whether the rules of its backend let it in (torch-npu and CANN).
+    """
+
+    def __init__(
+        self,
+        sightings: Sightings,
+        target: Target,
+        catalog: Catalog,
+        mirror: str | None = None,
+        allows: Callable[[Companion], bool] | None = None,
+    ) -> None:
+        self._allows = allows
         self._listings = sightings.listings
         self._target = target
         self._catalog = catalog
@@ -55,11 +73,13 @@ class Sources:
         """Return (role, URL) of the index that a build belongs to; the default index has no URL here."""
         if build.default:
             return DEFAULT, "default"
-        return PYTORCH, self._catalog.index_url(build.variant)
+        return PYTORCH, build.index or self._catalog.index_url(shelf_of(build))
 
     def seen(self, build: Build) -> bool:
         """Tell whether any source showed the very wheel in this run."""
-        return any(self._matching(listing, build.torch, build) for listing in self._listings)
+        return any(
+            self._matching(listing, build.torch, build) for listing in self._listings if listing.project == "torch"
+        )
 
     def torch(self, build: Build, mode: str) -> Place | None:
         """Return where this build can be had; ``None``: nowhere, in this mode."""
@@ -67,15 +87,17 @@ class Sources:
 
     def companion(self, row: Companion, build: Build, mode: str) -> Place | None:
         """Return where a companion of this build can be had; unverified rows only where they were seen."""
-        place = self._place(row.name, row.version, build, mode)
+        if self._allows is not None and not self._allows(row):
+            return None
+        place = self._place(row.name, row.version, build, mode, on_default=row.on_default)
         if place is None or place.live:
             return place
         known = row.status in CHOSEN_OFFLINE and wheel_for(row.wheels, self._target) is not None
         return place if known else None
 
-    def unreachable(self, build: Build) -> Listing | None:
+    def unreachable(self, build: Build, *, on_default: bool = False) -> Listing | None:
         """Return the listing that says that the build's own index couldn't be looked at."""
-        role, url = self.home(build)
+        role, url = (DEFAULT, "default") if on_default else self.home(build)
         failed = [item for item in self._listings if item.state == "unreachable"]
         if role == DEFAULT:
             return next((item for item in failed if item.role == DEFAULT), None)
@@ -84,18 +106,23 @@ class Sources:
             return exact
         if any(item.url == url and item.state != "unreachable" for item in self._listings):
             return None
+        if build.index:
+            return None
         # All variants live on one host: what one page met, the others would meet.
-        return next((item for item in failed if item.role == PYTORCH), None)
+        base = self._catalog.index_url("")
+        return next((item for item in failed if item.role == PYTORCH and item.url.startswith(base)), None)
 
     def absent(self, build: Build) -> Listing | None:
         """Return the listing that shows that the build isn't on its own index."""
         place = self._home_place("torch", build.torch, build)
         return place if isinstance(place, Listing) else None
 
-    def _place(self, name: str, version: str, build: Build, mode: str) -> Place | None:
-        if mode != OWN:
-            home = self._home_place(name, version, build)
-            if isinstance(home, Place) and (home.live or mode == IDEAL or self.unreachable(build) is None):
+    def _place(self, name: str, version: str, build: Build, mode: str, *, on_default: bool = False) -> Place | None:
+        # What only the default index has comes from there, whatever the sources of its torch.
+        if mode != OWN or on_default:
+            home = self._home_place(name, version, build, on_default=on_default)
+            reached = mode == IDEAL or self.unreachable(build, on_default=on_default) is None
+            if isinstance(home, Place) and (home.live or reached):
                 return home
         for listing in self._listings:
             if listing.role not in {EXTRA, FIND_LINKS} or listing.project != name or listing.state != "seen":
@@ -107,15 +134,15 @@ class Sources:
                 )  # fmt: skip
         return None
 
-    def _home_place(self, name: str, version: str, build: Build) -> Place | Listing:
+    def _home_place(self, name: str, version: str, build: Build, *, on_default: bool = False) -> Place | Listing:
         """Return the place on the build's own index (or mirror), or the listing that shows it isn't there."""
-        role, url = self.home(build)
+        role, url = (DEFAULT, "default") if on_default else self.home(build)
         missing: Listing | None = None
-        for wanted in (MIRROR, role):
+        for wanted in (role,) if on_default or build.index else (MIRROR, role):
             for listing in self._listings:
                 if listing.role != wanted or listing.project != name:
                     continue
-                if wanted != DEFAULT and listing.variant != build.variant:
+                if wanted != DEFAULT and listing.variant != shelf_of(build):
                     continue
                 if listing.state == "unreachable":
                     continue
@@ -147,8 +174,8 @@ class Sources:
         A wheel without local part on the default index, or in a folder or extra index that mirrors it, is the
         default variant; elsewhere it is the variant of the index that it lies on.
         """
-        named = f"{version}{build.local}" if build.local else f"{version}+{build.variant}"
-        if build.variant == MPS:
+        named = f"{version}{build.local}" if build.local else f"{version}+{shelf_of(build)}"
+        if build.variant == MPS or listing.project == "torch-npu":
             return frozenset({version})
         if listing.role in {DEFAULT, EXTRA, FIND_LINKS}:
             # The local part may be hidden there; then it is the default variant, never cpu.

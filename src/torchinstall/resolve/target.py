@@ -12,6 +12,7 @@ from torchinstall.model.version import at_least, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build, WheelTag
 
 _ARCHES = {
@@ -106,8 +107,8 @@ def wheel_for(build_wheels: tuple[WheelTag, ...], target: Target) -> WheelTag | 
 
 def why_no_wheel(build: Build, target: Target) -> Reason | None:
     """Return why no wheel of this build can be installed on the target; ``None`` where one can."""
-    if wheel_for(build.wheels, target) is not None:
-        return None
+    if not build.wheels or wheel_for(build.wheels, target) is not None:
+        return None  # of a build that nobody has looked at the tags aren't known; its status says so
     here = {"torch": build.torch, "variant": build.variant}
     with_python = [wheel for wheel in build.wheels if _python_fits(wheel, target)]
     if not with_python:
@@ -117,6 +118,14 @@ def why_no_wheel(build: Build, target: Target) -> Reason | None:
     if target.os == MACOS:
         return reason("macos-tag", minimum=floor, found=target.os_version, source=build.source, **here)
     return reason("glibc", minimum=floor, found=target.glibc, source=build.source, **here)
+
+
+def mps_floor(build: Build, target: Target, catalog: Catalog) -> Reason | None:
+    """Return why MPS of this build doesn't run on the target's macOS; ``None`` where it does, or nobody knows."""
+    floor = catalog.mps_floor(build.torch)
+    if floor is None or not target.os_version or at_least(target.os_version, floor[0]):
+        return None
+    return reason("macos-mps", torch=build.torch, minimum=floor[0], found=target.os_version, source=floor[1])
 
 
 def python_names(wheels: tuple[WheelTag, ...]) -> tuple[str, ...]:

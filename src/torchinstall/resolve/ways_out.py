@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from torchinstall.model.machine import Machine, NvidiaDriver
+from torchinstall.catalog.rows import UNADVERTISED, UNVERIFIED
+from torchinstall.model.machine import MACOS, Machine, NvidiaDriver
 from torchinstall.model.plan import Alternative, DevicePlan, Reason
 from torchinstall.model.sentences import reason
-from torchinstall.model.variant import CPU
-from torchinstall.model.version import numbers
-from torchinstall.resolve import cuda
+from torchinstall.model.variant import CPU, NPU
+from torchinstall.model.version import at_least, numbers
+from torchinstall.resolve import cuda, npu
 from torchinstall.resolve.cards import MASKS, Card
 from torchinstall.resolve.decision import Decision, Question, decide
 from torchinstall.resolve.joint import TORCH, companion_names
+from torchinstall.resolve.shelf import shelf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,16 +33,23 @@ def after_choice(decision: Decision, question: Question) -> tuple[Alternative, .
     solution = decision.solution
     if solution is None:
         return ()
+    machine = question.machine
     chosen = numbers(solution.build.torch)
-    newer = [c for c in decision.candidates if c.why_not is not None and numbers(c.build.torch) > chosen]
-    rules = {c.why_not.rule for c in newer if c.why_not is not None}
+    rules = {candidate.rule for candidate in decision.candidates.above(solution.build.torch)}
     found: list[Alternative] = []
     if "driver-too-old" in rules:
         found += _with_driver(decision, question, newest_above=chosen)
     if "status" in rules:
         found += _with_variant_named(decision, question, chosen)
+    if machine.os.name == MACOS and _emulated(machine):
+        native = machine.replace(python=machine.python.replace(arch=machine.arch))
+        other = decide(question.replace(machine=native))
+        if other.solution is not None and numbers(other.solution.build.torch) > chosen:
+            found.append(_alternative(other, reason("if-arm-python")))
     if len(decision.selection.cards) > 1:
         found += _with_one_card(decision, question, chosen)
+    if decision.selection.backend == CPU and not decision.selection.named:
+        found += _with_integrated(decision, question)
     return tuple(found[:3])
 
 
@@ -56,19 +65,22 @@ def after_block(decision: Decision, question: Question) -> tuple[Alternative, ..
             seen.add(key)
             found.append(way)
 
-    for way in _with_driver(decision, question):
+    for way in (*_with_driver(decision, question), *_with_cann(decision, question)):
         add(way)
+    if decision.stopped is not None and decision.stopped.rule == "status":
+        for way in _with_variant_named(decision, question, (), statuses=frozenset({UNADVERTISED, UNVERIFIED})):
+            add(way)
     for changed, why in _changed_requests(request):
         other = decide(question.replace(request=changed))
         if other.solution is not None:
             add(_alternative(other, why))
-    for python in _other_pythons(machine, question.catalog):
+    for python in _other_pythons(decision, machine, question.catalog):
         changed_machine = machine.replace(python=machine.python.replace(version=python, free_threaded=False))
         other = decide(question.replace(machine=changed_machine))
         if other.solution is not None:
             add(_alternative(other, reason("if-python", python=python)))
             break
-    for changed_machine, why in _changed_systems(decision, machine):
+    for changed_machine, why in _changed_systems(decision, machine, question.catalog):
         other = decide(question.replace(machine=changed_machine))
         if other.solution is not None:
             add(_alternative(other, why))
@@ -77,6 +89,55 @@ def after_block(decision: Decision, question: Question) -> tuple[Alternative, ..
         if other.solution is not None and not request.require_gpu:
             add(_alternative(other, reason("if-cpu")))
     return tuple(found[:5])
+
+
+def one_card(decision: Decision, question: Question) -> list[Alternative]:
+    """Return what the best of several cards alone could have, where they can't have anything together."""
+    return _with_one_card(decision, question, ()) if len(decision.selection.cards) > 1 else []
+
+
+def _emulated(machine: Machine) -> bool:
+    """Tell whether an x86_64 Python runs on an arm64 Mac, which then sees no torch above 2.2."""
+    arch = machine.python.arch
+    return arch is not None and arch != machine.arch and arch.lower() in {"x86_64", "amd64"}
+
+
+def _with_integrated(decision: Decision, question: Question) -> list[Alternative]:
+    """Return the ROCm plan for integrated AMD graphics that don't count by themselves."""
+    for number, why in decision.selection.left_out:
+        if why.rule != "integrated-left" or (question.machine.gpus or ())[number].vendor != "amd":
+            continue
+        gpus = tuple(
+            gpu.replace(integrated=False) if n == number else gpu for n, gpu in enumerate(question.machine.gpus or ())
+        )
+        other = decide(question.replace(machine=question.machine.replace(gpus=gpus)))
+        if other.solution is not None and other.selection.backend == "rocm":
+            variant = other.solution.build.variant
+            reasoned = reason("if-rocm", card=why.params["card"], variant=variant)
+            return [_alternative(other, reasoned, f"--variant {variant}")]
+    return []
+
+
+def _with_cann(decision: Decision, question: Question) -> list[Alternative]:
+    """Try a CANN that some torch-npu runs with, the window of the newest first."""
+    machine = question.machine
+    if decision.selection.backend != NPU or machine.ascend is None or machine.ascend.cann is None:
+        return []
+    ascend = machine.ascend
+    other = decide(question.replace(machine=machine.replace(ascend=ascend.replace(cann=None))))
+    if other.solution is None:
+        return []
+    choice = other.solution.choices[npu.TORCH_NPU]
+    row = npu.row_of(choice.version, other.solution.build.platform, question.catalog)
+    if row is None:
+        return []
+    low, high = npu.span(row, question.catalog)
+    changed = machine.replace(ascend=ascend.replace(cann=low))
+    checked = decide(question.replace(machine=changed))
+    if checked.solution is None:
+        return []
+    wanted = low if low == high else f"{low} to {high}"
+    return [_alternative(checked, reason("if-cann-any", wanted=wanted, source=row.source))]
 
 
 def plan_per_device(decision: Decision, question: Question) -> tuple[DevicePlan, ...]:
@@ -105,6 +166,10 @@ def nearest_reachable(supply: Supply) -> tuple[Alternative, ...]:
     build = supply.nearest.build
     index = supply.nearest.choices[TORCH].place.index
     where = "the default index" if index == "default" else index
+    missing = [name for name in supply.ideal.choices if name not in supply.nearest.choices]
+    if missing:
+        why = reason("if-companion", name=" and ".join(missing))
+        return (Alternative(torch=build.torch, variant=build.variant, reason=why),)
     why = reason("if-reachable", where=where)
     return (Alternative(torch=build.torch, variant=build.variant, reason=why, command="--allow-older"),)
 
@@ -169,13 +234,13 @@ def _with_variant_named(
     decision: Decision,
     question: Question,
     above: tuple[int, ...],
+    statuses: frozenset[str] = frozenset({UNADVERTISED}),
 ) -> list[Alternative]:
     for candidate in decision.candidates:
-        why = candidate.why_not
-        if why is None or why.rule != "status" or why.params.get("status") != "unadvertised":
-            continue
         if numbers(candidate.build.torch) <= above:
             break
+        if candidate.rule != "status" or candidate.build.status not in statuses:
+            continue
         variant = candidate.build.variant
         other = decide(question.replace(request=question.request.replace(variant=variant)))
         if other.solution is not None and numbers(other.solution.build.torch) > above:
@@ -211,11 +276,16 @@ def _changed_requests(request: Request) -> Iterator[tuple[Request, Reason]]:
         yield changed, reason("if-companion", name=name)
 
 
-def _changed_systems(decision: Decision, machine: Machine) -> Iterator[tuple[Machine, Reason]]:
+def _changed_systems(decision: Decision, machine: Machine, catalog: Catalog) -> Iterator[tuple[Machine, Reason]]:
     for candidate in decision.candidates:
         why = candidate.why_not
         if why is None:
             continue
+        if why.rule == "tegra-l4t" and machine.jetson is not None:
+            minimum = why.params["minimum"]
+            board = next((row.jetpack for row in catalog.jetpacks if at_least(row.l4t, minimum)), minimum)
+            yield machine.replace(jetson=machine.jetson.replace(l4t=minimum)), reason("if-l4t", minimum=minimum, jetpack=board)
+            return
         if why.rule == "glibc":
             system = machine.os.replace(glibc=why.params["minimum"])
             yield machine.replace(os=system), reason("if-glibc", minimum=why.params["minimum"])
@@ -226,12 +296,19 @@ def _changed_systems(decision: Decision, machine: Machine) -> Iterator[tuple[Mac
             return
 
 
-def _other_pythons(machine: Machine, catalog: Catalog) -> list[str]:
-    """Return other Pythons, nearest first: going down a version is the smaller change than going up two."""
+def _other_pythons(decision: Decision, machine: Machine, catalog: Catalog) -> list[str]:
+    """Return other Pythons, nearest first: going down a version is the smaller change than going up two.
+
+    None where nothing was lost for want of a wheel for this one.
+    """
     here = numbers(machine.python.version or "")[:2]
     if len(here) < 2:  # noqa: PLR2004 - major and minor
         return []
-    known = {
+    companion = decision.stopped is not None and decision.stopped.rule in {"companion-none", "conflict"}
+    if not companion and all(candidate.rule != "no-python" for candidate in decision.candidates):
+        return []
+    shelved = shelf(catalog, ("pythons",))
+    known: set[int] = shelved.setdefault("minors", set()) or {
         int(tag[3:])
         for release in catalog.releases
         for build in release.builds
@@ -239,6 +316,7 @@ def _other_pythons(machine: Machine, catalog: Catalog) -> list[str]:
         for tag in wheel.pythons
         if tag.startswith("cp3") and tag[3:].isdigit()
     }
+    shelved["minors"] = known
     others = sorted(known - {here[1]}, key=lambda minor: (abs(minor - here[1]), minor))
     return [f"3.{minor}" for minor in others]
 

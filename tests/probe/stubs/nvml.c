@@ -75,3 +75,26 @@ int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending) {
     *current = *pending = 1;
     return 0;
 }
+#ifdef INSTANCES
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count) { *count = 7; return 0; }
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **instance) {
+    *instance = (void *)(unsigned long)(100 + index);
+    return index < INSTANCES ? 0 : 6; /* not found */
+}
+#endif
+#ifdef VIRTUAL
+int nvmlDeviceGetVirtualizationMode(void *device, int *mode) { *mode = VIRTUAL; return 0; }
+#endif
+#ifdef FABRIC
+typedef struct {
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+} fabric_info;
+int nvmlDeviceGetGpuFabricInfo(void *device, fabric_info *info) {
+    memset(info, 0, sizeof *info);
+    info->state = FABRIC;
+    return 0;
+}
+#endif

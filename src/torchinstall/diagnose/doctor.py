@@ -1,0 +1,163 @@
+"""``diagnose``: one machine, one environment, one text to findings in order, and the first thing to do."""
+
+from __future__ import annotations
+
+from torchinstall.diagnose import rules_driver, rules_missing, rules_packages, rules_system, rules_vendor, rules_wheel
+from torchinstall.diagnose.situation import Situation
+from torchinstall.diagnose.symptoms import symptoms
+from torchinstall.diagnose.text import digest
+from torchinstall.model.finding import NONE, NOTE, Diagnosis, Finding
+from torchinstall.model.plan import SATISFIED, UNDETERMINED, Plan
+from torchinstall.resolve.resolve import resolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.model.machine import Machine
+    from torchinstall.model.request import Request
+
+    Rule = Callable[[Situation], Finding | list[Finding] | None]
+
+RULES: tuple[Rule, ...] = (
+    # what stands before any wheel
+    rules_system.rosetta,
+    rules_system.musl,
+    rules_system.bits,
+    rules_system.long_path,
+    rules_packages.vendor_build,
+    rules_system.said_outright,
+    # the accelerators other than NVIDIA's desktop cards
+    rules_vendor.jetson,
+    rules_vendor.ascend_pair,
+    rules_vendor.amd_mixed,
+    rules_vendor.amd_no_device,
+    rules_vendor.amd_on_windows,
+    rules_vendor.amd_no_code,
+    rules_vendor.xpu_runtime,
+    rules_vendor.mps_macos,
+    # drivers, then the wheel
+    rules_driver.driver_state,
+    rules_driver.driver_dropped,
+    rules_driver.driver_old,
+    rules_driver.device_out_of_reach,
+    rules_wheel.no_code,
+    rules_wheel.cpu_build,
+    # packages among each other
+    rules_packages.cuda_runtime_of_another,
+    rules_packages.companions,
+    rules_packages.toolkit_of_extension,
+    rules_packages.library_missing,
+    rules_packages.torch_not_there,
+    rules_packages.torch_shadowed,
+    # wheels that can't be had
+    rules_missing.old_glibc,
+    rules_missing.companion_without_wheel,
+    rules_missing.locked_without_wheel,
+    rules_missing.no_wheel,
+    rules_missing.conflict,
+    rules_wheel.detection_failed,
+    rules_wheel.cpu_build_by_text,
+    # what is left
+    rules_system.mask,
+    rules_system.loader_path,
+    rules_driver.not_visible,
+    rules_system.gfx_override,
+    rules_system.numpy,
+    rules_missing.unfit,
+    rules_missing.nothing_fits,
+    rules_missing.not_installed,
+    rules_missing.older_than_the_tables,
+)
+"""In order of decisiveness: the first that speaks names the first thing to do."""
+
+
+def diagnose(
+    machine: Machine,
+    request: Request,
+    catalog: Catalog,
+    *,
+    text: str = "",
+    first: Iterable[Finding] = (),
+) -> Diagnosis:
+    """Return the diagnosis of a machine with what is installed on it, and of a report's ``text``.
+
+    ``first`` are findings of an environment that was looked at; they go before those of the tables. Total:
+    whatever the text and the machine are, there is an answer, if only the question that would bring one.
+    """
+    cleaned = digest([text]) if text else ""
+    situation = Situation(
+        machine, request, catalog, symptoms=symptoms(cleaned, catalog.signatures.rows), text=cleaned
+    )
+    found = [*first, *_findings(situation)]
+    plan = situation.proposed
+    decisive = next((f for f in found if f.severity != NOTE), found[0] if found else None)
+    if decisive is None and situation.installed is not None:
+        kept = resolve(situation.machine, request.replace(upgrade=False), catalog)
+        plan = kept if kept.outcome == SATISFIED else plan
+    action = decisive.action if decisive is not None else NONE
+    unknown = decisive is None and not _knows(situation, plan)
+    if unknown:
+        found.append(_unrecognised(situation, cleaned))
+    return Diagnosis(
+        action=action, findings=_once(found), machine=situation.machine, plan=plan, unknown=unknown
+    )
+
+
+def _findings(situation: Situation) -> list[Finding]:
+    found: list[Finding] = []
+    for rule in RULES:
+        said = rule(situation)
+        if said is None or (found and rule in _LAST):
+            continue
+        found += said if isinstance(said, list) else [said]
+    return found
+
+
+_LAST = frozenset(
+    {
+        rules_wheel.cpu_build_by_text,
+        rules_wheel.detection_failed,
+        rules_driver.not_visible,
+        rules_system.loader_path,
+        rules_missing.unfit,
+        rules_missing.nothing_fits,
+        rules_missing.not_installed,
+        rules_missing.older_than_the_tables,
+    }
+)
+"""Rules that speak only where no other has: guesses from the text, and what the plan says anyway."""
+
+
+def _once(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return each cause once; two rules may see the same one."""
+    kept: dict[str, Finding] = {}
+    for finding in found:
+        kept.setdefault(finding.id, finding)
+    return tuple(kept.values())
+
+
+def _knows(situation: Situation, plan: Plan) -> bool:
+    """Tell whether enough is known to say that nothing is wrong."""
+    if situation.text.strip():
+        return False
+    return plan.outcome != UNDETERMINED
+
+
+def _unrecognised(situation: Situation, text: str) -> Finding:
+    wanted = []
+    if situation.told.gpus is None:
+        wanted.append("`torchinstall detect --json` of the machine")
+    if not situation.told.installed:
+        wanted.append("`python -m torch.utils.collect_env`")
+    wanted.append("the last 30 lines of the error")
+    return Finding(
+        id="not-recognised",
+        severity=NOTE,
+        action=NONE,
+        cause="nothing in this is recognised" if text.strip() else "too little is known of this machine",
+        remedy=f"this would help: {', '.join(wanted)}",
+        question="what does `torchinstall doctor` say on the machine itself?",
+        likely=True,
+    )

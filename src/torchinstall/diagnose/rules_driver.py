@@ -1,0 +1,186 @@
+"""Rules about drivers and devices: too old, broken, out of reach."""
+
+from __future__ import annotations
+
+from torchinstall.diagnose.say import build, command, evidence, from_text, take
+from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, PIN_OLDER, REINSTALL, Finding
+from torchinstall.model.plan import INSTALL as INSTALLABLE
+from torchinstall.model.plan import Plan, Reason
+from torchinstall.model.variant import toolkit
+from torchinstall.model.version import numbers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.diagnose.situation import Situation
+    from torchinstall.model.finding import Symptom
+
+_LAST_OLD_CUDA = 11
+"""Builds for CUDA 11 ended with torch 2.7: taking one is a step back, a driver is the way forward."""
+
+_STATES = {
+    "missing": ("no NVIDIA driver is installed", DRIVER, "install the NVIDIA driver"),
+    "nouveau": ("the card is bound to nouveau, which has no CUDA", DRIVER, "install NVIDIA's own driver and reboot"),
+    "not-loaded": (
+        "the kernel module of the NVIDIA driver isn't loaded",
+        ENVIRONMENT,
+        "load it (modprobe nvidia); on a laptop choose the profile on-demand or nvidia; after a kernel update rebuild it",
+    ),
+    "library-mismatch": (
+        "the libraries of the NVIDIA driver and its loaded kernel module are of different versions",
+        ENVIRONMENT,
+        "reboot; in an image remove its own copy of libcuda",
+    ),
+    "no-device": (
+        "the NVIDIA driver is loaded, and gives access to no device",
+        ENVIRONMENT,
+        "check the permissions of /dev/nvidia*, the devices of the container, and dmesg",
+    ),
+}
+_STATE_COMMANDS = {"not-loaded": "sudo modprobe nvidia", "library-mismatch": "sudo reboot"}
+
+
+def driver_state(s: Situation) -> Finding | None:
+    """The state that the probes saw: with a driver that doesn't work no wheel does."""
+    driver = s.machine.nvidia
+    if driver is None or driver.state not in _STATES or "nvidia" not in s.vendors():
+        return None
+    cause, action, remedy = _STATES[driver.state]
+    return Finding(
+        id=f"driver-{driver.state}",
+        action=action,
+        cause=cause,
+        evidence=evidence(s, s.symptom("driver-not-loaded", "no-driver", "not-visible")),
+        remedy=remedy,
+        command=_STATE_COMMANDS.get(driver.state, ""),
+    )
+
+
+def driver_dropped(s: Situation) -> Finding | None:
+    """A card that the running driver no longer or not yet supports, or whose kernel module is the wrong one."""
+    blocked = s.newest.blocked
+    if blocked is None or blocked.rule not in {"blocked-dropped", "blocked-new", "blocked-module"}:
+        return None
+    way = next(iter(s.newest.alternatives), None)
+    return Finding(
+        id=blocked.rule,
+        action=DRIVER,
+        cause=blocked.text,
+        evidence=evidence(s),
+        remedy=f"then torch {way.torch}+{way.variant} runs, if {way.reason.text}" if way else "change the driver",
+        source=blocked.source,
+    )
+
+
+def driver_old(s: Situation) -> Finding | None:
+    """A driver below the floor of the wheel's CUDA: another driver, or the build that this one runs."""
+    symptom = s.symptom("driver-old")
+    why = s.why_not
+    by_facts = why is not None and why.rule == "driver-too-old"
+    if symptom is None and not by_facts:
+        return None
+    if s.machine.jetson is not None or "nvidia" not in s.vendors() | ({"nvidia"} if symptom else set()):
+        return None
+    plan = s.proposed
+    facts = evidence(s, symptom)
+    needed = _needed(s, why if by_facts else None)
+    base = {
+        "id": "driver-too-old",
+        "cause": f"the NVIDIA driver is older than CUDA in the installed torch needs{needed}",
+        "evidence": facts,
+        "source": why.source if by_facts and why is not None else "",
+    }
+    restart = "; in WSL the driver is Windows' own: update it there, then wsl --shutdown" if s.machine.os.wsl else ""
+    update = f"update the driver{_minimum(s)}{restart}"
+    if plan.outcome != INSTALLABLE or not plan.variant:
+        return Finding(action=DRIVER, remedy=update, likely=not s.gpus, question=_question(s), **base)  # type: ignore[arg-type]
+    major = numbers(toolkit(plan.variant))[:1]
+    old = major == (_LAST_OLD_CUDA,)
+    either = {"remedy": f"{take(s, plan)}; or {update}", "command": command(s, plan)}
+    if s.driver_is_fixed:
+        return Finding(action=PIN_OLDER if old else REINSTALL, **base, **either)  # type: ignore[arg-type]
+    if s.dependents and s.installed is not None and s.installed.cuda not in {None, *major}:
+        names = ", ".join(s.dependents)
+        remedy = f"{update}; {build(plan)} would run on this driver, but {names} here is compiled for CUDA {s.installed.cuda}"
+        return Finding(action=DRIVER, remedy=remedy, **base)  # type: ignore[arg-type]
+    if old and _newer_driver_helps(s):
+        remedy = f"{update}; if it must stay: {take(s, plan)}"
+        return Finding(action=DRIVER, remedy=remedy, **base)  # type: ignore[arg-type]
+    return Finding(action=REINSTALL if s.installed else INSTALL, **base, **either)  # type: ignore[arg-type]
+
+
+def device_out_of_reach(s: Situation) -> Finding | None:
+    """No driver or no device, by the text; which of the reasons it is depends on where it was said."""
+    symptom = s.symptom("no-driver", "driver-missing", "driver-not-loaded")
+    if symptom is None:
+        return None
+    box = s.machine.container
+    if symptom.signature.kind == "no-driver" and ((box is not None and box.build) or "build" in symptom.text.lower()):
+        return _in_a_build(s, symptom)
+    if box is not None:
+        return from_text(symptom, ENVIRONMENT, cause="this container has no access to the NVIDIA driver of its host")
+    state = s.machine.nvidia.state if s.machine.nvidia else None
+    if s.symptom("detection") is not None and state in {None, "ok", "unknown"}:
+        return None  # an installer's look failed, not the driver
+    if symptom.signature.kind == "no-driver" and s.machine.gpus and "nvidia" not in s.vendors():
+        return None  # a machine with other cards: the build is the wrong one
+    return from_text(symptom, ENVIRONMENT)
+
+
+def _in_a_build(s: Situation, symptom: Symptom) -> Finding:
+    """While an image is built there is no GPU: the target is named, and the proof comes at run time."""
+    return from_text(
+        symptom,
+        INSTALL,
+        id="image-build",
+        cause="an image is being built, and no build has a GPU: this says nothing of the machine that will run it",
+        remedy="name the target in the Dockerfile, and verify when the container runs",
+        command='torchinstall --gpu "H100" torch',
+        severity="warning",
+    )
+
+
+def not_visible(s: Situation) -> Finding | None:
+    """torch sees no device although the build is right, or nothing speaks against it."""
+    symptom = s.symptom("not-visible")
+    if symptom is None:
+        return None
+    where = "the container" if s.machine.container else "this process"
+    return from_text(
+        symptom,
+        ENVIRONMENT,
+        cause=f"torch sees no device, and nothing known here speaks against the build: {where} isn't given one",
+        evidence=evidence(s, symptom),
+        likely=not s.fits,
+        question="what do `torchinstall detect` and `torchinstall verify` say on that machine?",
+    )
+
+
+def _needed(s: Situation, why: Reason | None) -> str:
+    if why is not None:
+        return f" (driver >= {why.params['minimum']} is needed, {why.params['found']} is here)"
+    driver = s.machine.nvidia
+    return f" (here is {driver.version})" if driver is not None and driver.version else ""
+
+
+def _minimum(s: Situation) -> str:
+    """Return the driver that the newest build needs."""
+    for plan in (s.newest, s.proposed):
+        for way in plan.alternatives:
+            minimum = way.reason.params.get("minimum") if way.reason.rule.startswith("if-driver") else None
+            if minimum:
+                return f" to {minimum} or newer, which brings torch {way.torch}+{way.variant}"
+    return ""
+
+
+def _newer_driver_helps(s: Situation) -> bool:
+    """Tell whether these cards are still driven by drivers that reach newer builds."""
+    return any(way.reason.rule == "if-driver" for way in s.newest.alternatives) or not s.gpus
+
+
+def _question(s: Situation) -> str:
+    from torchinstall.diagnose.situation import WHICH_CARD
+
+    return "" if s.gpus else WHICH_CARD
+
+
+__all__ = ["Plan", "device_out_of_reach", "driver_dropped", "driver_old", "driver_state", "not_visible"]

@@ -1,0 +1,167 @@
+"""Rules about the wheel and the card: no code for it, a build without GPU support, an installer that misjudged."""
+
+from __future__ import annotations
+
+from torchinstall.diagnose.installed import is_cpu
+from torchinstall.diagnose.say import build, command, evidence, from_text, take, wheel_action
+from torchinstall.diagnose.situation import WHICH_CARD, resolve_needs_card
+from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, REINSTALL, Finding
+from torchinstall.model.plan import INSTALL as INSTALLABLE
+from torchinstall.model.plan import SATISFIED, UNDETERMINED, Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.diagnose.situation import Situation
+
+_FITTING = frozenset({INSTALLABLE, SATISFIED})
+_NO_CODE = "no-kernel"
+
+
+def cpu_build(s: Situation) -> Finding | None:
+    """A CPU build beside an accelerator: the commonest cause of ``is_available() is False``."""
+    if not is_cpu(s.installed) or not s.gpus or s.machine.jetson is not None:
+        return None
+    symptom = s.symptom("cpu-build", "cpu-build-text", "not-visible", "detection", "extra-index")
+    why = s.why_not
+    if why is not None and why.rule not in {"not-cpu", "backend", "other-variant"} and symptom is None:
+        return None
+    if (s.newest.variant or "cpu") == "cpu" and s.newest.outcome in _FITTING:
+        return None  # what is here is no accelerator that torch has wheels for
+    return _other_build(s, "cpu-build", f"torch {_shown(s)} is a build without GPU support, and a card is here", symptom)
+
+
+def cpu_build_by_text(s: Situation) -> Finding | None:
+    """The text speaks of a CPU build, and the facts don't say what is installed."""
+    symptom = s.symptom("cpu-build", "cpu-build-text")
+    if symptom is None or (s.installed is not None and not is_cpu(s.installed) and symptom.signature.kind != "cpu-build"):
+        return None
+    plan = s.proposed
+    return from_text(
+        symptom,
+        REINSTALL,
+        id="cpu-build",
+        evidence=evidence(s, symptom),
+        remedy=take(s, plan) if plan.torch and s.gpus else symptom.signature.remedy,
+        command=command(s, plan) if s.gpus else "torchinstall --upgrade torch",
+        likely=not s.gpus,
+        question="" if s.gpus else WHICH_CARD,
+    )
+
+
+def detection_failed(s: Situation) -> Finding | None:
+    """Another installer chose by a look that failed: nothing is wrong with the machine."""
+    symptom = s.symptom("detection")
+    if symptom is None:
+        return None
+    plan = s.asked
+    action = INSTALL if s.installed is None else wheel_action(s, plan)
+    settled = not resolve_needs_card(plan)
+    return from_text(
+        symptom,
+        action,
+        remedy=take(s, plan) if plan.torch else symptom.signature.remedy,
+        command=command(s, plan) or 'torchinstall --gpu "RTX 4090" torch',
+        evidence=evidence(s, symptom),
+        likely=not settled,
+        question="" if settled else WHICH_CARD,
+    )
+
+
+def no_code(s: Situation) -> Finding | None:
+    """The wheel has no code for the card: by the text, or by the tables alone."""
+    symptom = s.symptom("no-kernel", "capability-warning")
+    why = s.why_not
+    by_facts = why is not None and why.rule == _NO_CODE
+    if symptom is None and not by_facts:
+        return None
+    if s.fits and symptom is not None:
+        return _contradicted(s, symptom.signature.kind == "capability-warning")
+    text = why.text if by_facts and why is not None else "the installed torch has no code for the card"
+    return _other_build(s, "no-kernel-image", text, symptom, source=why.source if by_facts and why is not None else "")
+
+
+def _contradicted(s: Situation, warning_only: bool) -> Finding:
+    """The tables say that the build has code for every card here."""
+    symptom = s.symptom("no-kernel", "capability-warning")
+    if warning_only:
+        return Finding(
+            id="capability-false-alarm",
+            severity="warning",
+            action=ENVIRONMENT,
+            cause="a false alarm: the build has code of the same major generation, which runs on this card",
+            evidence=evidence(s, symptom),
+            remedy="nothing has to be installed; a real kernel is the proof",
+            command="torchinstall verify",
+        )
+    others = ", ".join(s.dependents) or "an extension, or another card in this machine"
+    return Finding(
+        id="no-kernel-elsewhere",
+        action=ENVIRONMENT,
+        cause=f"torch {_shown(s)} has code for the cards here; what has none is something else: {others}",
+        evidence=evidence(s, symptom),
+        remedy="rebuild or update the package that the traceback names, or hide the other card with CUDA_VISIBLE_DEVICES",
+        command="torchinstall verify",
+        likely=True,
+        question="which package is named last in the traceback?",
+    )
+
+
+def _other_build(s: Situation, name: str, cause: str, symptom: object, source: str = "") -> Finding:
+    """Return the finding that another build cures; or that none does."""
+    from torchinstall.model.finding import Symptom
+
+    seen = symptom if isinstance(symptom, Symptom) else None
+    facts = evidence(s, seen)
+    common = {"id": name, "cause": cause, "evidence": facts, "source": source}
+    if s.pinned() and s.asked.outcome not in _FITTING and s.asked.outcome != UNDETERMINED:
+        way = next(iter(s.asked.alternatives), None)
+        reason = s.asked.blocked.text if s.asked.blocked else "nothing published fits"
+        remedy = f"{reason}; torch {way.torch}+{way.variant} would run, if {way.reason.text}" if way else reason
+        return Finding(action=NO_SOLUTION, remedy=remedy, **common)  # type: ignore[arg-type]
+    plan = s.proposed
+    if plan.outcome in _FITTING and plan.variant is not None:
+        remedy = take(s, plan) + _overruled(s)
+        known = not resolve_needs_card(plan)
+        return Finding(
+            action=wheel_action(s, plan) if s.installed else REINSTALL,
+            remedy=remedy,
+            command=command(s, plan),
+            likely=not known,
+            question="" if known else WHICH_CARD,
+            **common,  # type: ignore[arg-type]
+        )
+    if plan.outcome == UNDETERMINED:
+        remedy = "install the build for the card; torchinstall chooses it on that machine"
+        return Finding(action=REINSTALL, remedy=remedy, command="torchinstall --upgrade torch", likely=True, question=WHICH_CARD, **common)  # type: ignore[arg-type]
+    return _blocked(s, plan, common)
+
+
+def _blocked(s: Situation, plan: Plan, common: dict[str, object]) -> Finding:
+    alone = next((item for item in plan.per_device if item.torch), None)
+    reason = plan.blocked.text if plan.blocked else "nothing published fits"
+    if alone is not None:
+        remedy = f"{reason}; hide the others: with {alone.hide} torch {alone.torch}+{alone.variant} runs"
+        return Finding(action=ENVIRONMENT, remedy=remedy, command=f"export {alone.hide}", **common)  # type: ignore[arg-type]
+    rule = plan.blocked.rule if plan.blocked else ""
+    if rule == "driver-too-old" or rule.startswith("blocked-"):
+        return Finding(action=DRIVER, remedy=reason, **common)  # type: ignore[arg-type]
+    remedy = f"{reason}; what is left is a CPU build (--cpu), or building torch from source"
+    return Finding(action=NO_SOLUTION, remedy=remedy, **common)  # type: ignore[arg-type]
+
+
+def _overruled(s: Situation) -> str:
+    """Say that torch's own hint is wrong, where it names a pair that was never published."""
+    symptom = s.symptom("no-kernel")
+    installed = s.installed
+    if symptom is None or installed is None or installed.release is None:
+        return ""
+    if "hint" not in symptom.signature.remedy or s.kept is not None:
+        return ""
+    return f"; if the message names an index for torch {installed.release} itself, it is wrong: there is no such wheel"
+
+
+def _shown(s: Situation) -> str:
+    return s.installed.shown if s.installed else ""
+
+
+__all__ = ["build", "cpu_build", "cpu_build_by_text", "detection_failed", "no_code"]

@@ -1,0 +1,326 @@
+"""Everything that the rules of the diagnosis look at: machine, installed build, symptoms, and the plans."""
+
+from __future__ import annotations
+
+import re
+
+from torchinstall.diagnose.installed import Installed, read_installed, readable
+from torchinstall.model.finding import Symptom
+from torchinstall.model.machine import Gpu, Machine, NvidiaDriver
+from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED, Alternative, Plan, Reason
+from torchinstall.model.request import Request
+from torchinstall.model.sentences import reason
+from torchinstall.model.variant import backend
+from torchinstall.model.version import numbers
+from torchinstall.resolve.decision import Decision, Question, decide
+from torchinstall.resolve.resolve import resolve
+from torchinstall.resolve.target import target_of
+from torchinstall.resolve.wishes import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.catalog.catalog import Catalog
+    from torchinstall.model.plan import Rejection
+
+COMPANIONS = ("torchvision", "torchaudio")
+_VERSION = re.compile(r"\btorch\s{0,2}(==|~=)\s{0,2}(\d+\.\d+(?:\.\d+)?)(?:\+([a-z]\w{1,9}(?:\.\d{1,2})?))?")
+_WHICH_CARD = "which card is it? `torchinstall detect --json` on that machine says it"
+
+
+class Situation:
+    """One report, or one environment. Plans are made when a rule first asks for them."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        request: Request,
+        catalog: Catalog,
+        symptoms: tuple[Symptom, ...] = (),
+        text: str = "",
+    ) -> None:
+        self.told = machine
+        self.request = request
+        self.catalog = catalog
+        self.symptoms = symptoms
+        self.text = text
+        self.platform = target_of(machine).platform
+        self.installed: Installed | None = read_installed(machine, self.platform, catalog)
+        self.machine = self._completed(readable(machine))
+        self._plans: dict[str, Plan] = {}
+        self._decision: Decision | None = None
+        self._preferred: Plan | None = None
+
+    # Symptoms
+
+    def symptom(self, *kinds: str) -> Symptom | None:
+        """Return the first symptom of one of these kinds."""
+        return next((s for s in self.symptoms if s.signature.kind in kinds), None)
+
+    # Machine
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """The accelerators; none where nobody has looked."""
+        return self.machine.gpus or ()
+
+    def vendors(self) -> set[str]:
+        """Return the makers of the accelerators."""
+        return {gpu.vendor for gpu in self.gpus}
+
+    @property
+    def windows_driver(self) -> bool:
+        """Whether the NVIDIA driver is Windows' own: there, and in WSL."""
+        return self.machine.os.name == "windows" or self.machine.os.wsl is True
+
+    @property
+    def driver_is_fixed(self) -> bool:
+        """Whether the driver belongs to somebody else: a cluster's node, a pod of Kubernetes."""
+        box = self.machine.container
+        return bool(self.machine.hpc) or (box is not None and box.kind in {"kubernetes", "slurm"})
+
+    @property
+    def dependents(self) -> tuple[str, ...]:
+        """Installed packages with compiled code for one CUDA major."""
+        names = self.catalog.signatures.dependents
+        return tuple(name for name in self.told.installed if name in names)
+
+    # Plans
+
+    def pinned(self) -> bool:
+        """Tell whether the request fixes the version or the variant of torch."""
+        return self.request.variant is not None or any(
+            wish.name == "torch" and (wish.specifier or wish.variant) for wish in self.request.wishes
+        )
+
+    @property
+    def newest(self) -> Plan:
+        """The plan of a fresh start: the newest that fits this machine."""
+        return self._plan("newest", Request())
+
+    @property
+    def asked(self) -> Plan:
+        """The plan for what was asked for; the same as ``newest`` where nothing was."""
+        return self._plan("asked", self.request.replace(upgrade=False)) if self.pinned() else self.newest
+
+    @property
+    def named(self) -> Plan | None:
+        """The plan for the torch that the text asks for (``torch==2.6.0+cu126``), ``None`` where it names none."""
+        match = _VERSION.search(self.text)
+        if match is None:
+            return None
+        return self.plan_for(f"torch{match[1]}{match[2]}")
+
+    @property
+    def named_variant(self) -> str | None:
+        """The variant in the torch that the text asks for."""
+        match = _VERSION.search(self.text)
+        return match[3] if match and match[3] and backend(match[3]) else None
+
+    @property
+    def named_version(self) -> str | None:
+        """The version of the torch that the text asks for."""
+        match = _VERSION.search(self.text)
+        return match[2] if match else None
+
+    @property
+    def kept(self) -> Plan | None:
+        """The plan that keeps the installed version of torch; ``None`` where none of its variants fits."""
+        installed = self.installed
+        if installed is None or installed.release is None or installed.pre or self.pinned():
+            return None
+        # A report without a card that has a build for one: what it is for stays as it is.
+        lost = not self.gpus and backend(installed.variant or "") in {"cuda", "rocm", "xpu"}
+        plan = self.plan_for(f"torch=={installed.release}", installed.variant if lost else None)
+        return plan if plan.outcome == INSTALL else None
+
+    def plan_for(self, requirement: str, variant: str | None = None) -> Plan:
+        """Return the plan for one requirement, with the companions that are installed where they can be had."""
+        wishes = parse([requirement], self.catalog.joint, origin="the report").wishes
+        return self._plan(f"{requirement} {variant}", Request(wishes=wishes, variant=variant))
+
+    @property
+    def proposed(self) -> Plan:
+        """The plan to propose: the installed version where it fits, with the newest among the alternatives."""
+        if self._preferred is not None:
+            return self._preferred
+        kept, fresh = self.kept, self.asked
+        if kept is None:
+            return fresh
+        if fresh.outcome not in {INSTALL, SATISFIED} or (fresh.torch, fresh.variant) == (kept.torch, kept.variant):
+            return kept
+        newer = Alternative(
+            torch=fresh.torch or "", variant=fresh.variant or "", reason=reason("if-upgrade"), command="--upgrade"
+        )
+        return kept.replace(alternatives=(newer, *fresh.alternatives, *kept.alternatives)[:3])
+
+    def prefer(self, plan: Plan) -> None:
+        """Propose this plan: a rule has found what the report wanted."""
+        self._preferred = plan
+
+    # Judgements
+
+    @property
+    def why_not(self) -> Reason | None:
+        """Why the installed build doesn't fit this machine by the tables; ``None`` where it does or isn't known."""
+        found = self._candidate()
+        return found.reason if found is not None else None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the tables know the installed build and have nothing against it."""
+        installed = self.installed
+        if installed is None or installed.release is None or installed.variant is None:
+            return False
+        decision = self._decided()
+        return any(
+            c.build.torch == installed.release and c.build.variant == installed.variant and c.why_not is None
+            for c in decision.candidates
+        )
+
+    def _candidate(self) -> Rejection | None:
+        installed = self.installed
+        if installed is None or installed.variant is None:
+            return None
+        from torchinstall.model.plan import Rejection
+
+        if installed.release is None:
+            # Only the variant is told: it doesn't fit where none of its releases does.
+            same = [c for c in self._decided().candidates if c.build.variant == installed.variant]
+            if same and all(c.why_not is not None for c in same) and same[0].why_not is not None:
+                return Rejection(torch=same[0].build.torch, variant=installed.variant, reason=same[0].why_not)
+            return None
+        for candidate in self._decided().candidates:
+            build = candidate.build
+            if build.torch == installed.release and build.variant == installed.variant and candidate.why_not:
+                return Rejection(torch=build.torch, variant=build.variant, reason=candidate.why_not)
+        return None
+
+    def _decided(self) -> Decision:
+        if self._decision is None:
+            bare = self._settled().replace(installed={}, installed_by={})
+            self._decision = decide(Question(machine=bare, request=Request(), catalog=self.catalog))
+        return self._decision
+
+    # How plans are made
+
+    def _plan(self, key: str, request: Request) -> Plan:
+        if key not in self._plans:
+            self._plans[key] = self._made(request)
+        return self._plans[key]
+
+    def _made(self, request: Request) -> Plan:
+        bare = self.machine.replace(installed={}, installed_by={})
+        names = [name for name in COMPANIONS if name in self.told.installed and name in self.catalog.joint]
+        wanted = {wish.name for wish in request.wishes}
+        extra = parse([n for n in names if n not in wanted], self.catalog.joint, origin="what is installed").wishes
+        if extra:
+            torch = () if "torch" in wanted else parse(["torch"], self.catalog.joint, origin="what is installed").wishes
+            plan = resolve(bare, request.replace(wishes=(*torch, *request.wishes, *extra)), self.catalog)
+            if plan.outcome == INSTALL:
+                return plan
+        plan = resolve(bare, request, self.catalog)
+        if plan.outcome == UNDETERMINED and plan.blocked is not None and plan.blocked.rule == "card-unknown":
+            return self._likely(bare, request) or plan
+        return plan
+
+    def _likely(self, bare: Machine, request: Request) -> Plan | None:
+        """Return the plan that serves every card that an unknown one can be, giving up the newest cards first."""
+        for machine in self._guesses(bare):
+            plan = resolve(machine, request, self.catalog)
+            if plan.outcome == INSTALL:
+                known = {"card": "the card", "cards": ", ".join(sorted(self._codes(machine), key=numbers))}
+                text = "which card this is isn't known: the build serves cards of compute capability {cards}"
+                assumed = Reason(rule="card-assumed", text=text.format(**known), params=known)
+                return plan.replace(
+                    warnings=(assumed, *(w for w in plan.warnings if not w.rule.startswith("left-"))),
+                    devices=(),
+                    alternatives=self._others(machine, request, plan),
+                )
+        return None
+
+    def _others(self, machine: Machine, request: Request, plan: Plan) -> tuple[Alternative, ...]:
+        """Return what a card of one kind alone could have that is newer."""
+        found: dict[tuple[str, str], Alternative] = {}
+        for gpu in machine.gpus or ():
+            alone = resolve(machine.replace(gpus=(gpu,)), request, self.catalog)
+            if alone.outcome != INSTALL or alone.torch is None or alone.variant is None:
+                continue
+            if (alone.torch, alone.variant) == (plan.torch, plan.variant):
+                continue
+            facts = {"cc": gpu.compute_capability or ""}
+            text = f"the card is of compute capability {facts['cc']}"
+            why = Reason(rule="if-card", text=text, params=facts)
+            found.setdefault(
+                (alone.torch, alone.variant), Alternative(torch=alone.torch, variant=alone.variant, reason=why)
+            )
+        newest_first = sorted(found.values(), key=lambda way: numbers(way.torch), reverse=True)
+        return tuple(newest_first)[:3]
+
+    def _settled(self) -> Machine:
+        """Return the machine with an unknown NVIDIA card taken for the widest set of cards."""
+        unknown = resolve_needs_card(self.newest)
+        return next(iter(self._guesses(self.machine)), self.machine) if unknown else self.machine
+
+    def _guesses(self, machine: Machine) -> list[Machine]:
+        """Return machines in which the unknown NVIDIA cards are of every kind that torch is built for."""
+        if "nvidia" not in self.vendors():
+            return []
+        known = [gpu for gpu in self.gpus if gpu.vendor == "nvidia" and gpu.compute_capability]
+        codes = self._built_for()
+        guesses = []
+        while codes:
+            cards = tuple(Gpu(vendor="nvidia", name=f"a card of {cc}", compute_capability=cc) for cc in codes)
+            guesses.append(machine.replace(gpus=(*known, *cards)))
+            codes = codes[:-1]
+        return guesses
+
+    def _built_for(self) -> list[str]:
+        """Return the compute capabilities that the newest CUDA build has code for, oldest first."""
+        for build in self.catalog.builds(self.platform or "linux_x86_64"):
+            listed = self.catalog.arch_list(build)
+            if listed is not None and listed.sass:
+                return [f"{code // 10}.{code % 10}" for code in sorted(listed.sass)]
+        return []
+
+    @staticmethod
+    def _codes(machine: Machine) -> set[str]:
+        return {gpu.compute_capability for gpu in machine.gpus or () if gpu.compute_capability}
+
+    def _completed(self, machine: Machine) -> Machine:
+        """Return the machine with what the text itself tells of driver and card."""
+        symptom = self.symptom("driver-old")
+        api = symptom.group("api") if symptom else ""
+        driver = machine.nvidia
+        if api and (driver is None or driver.version is None) and "nvidia" in {g.vendor for g in machine.gpus or ()}:
+            known = [branch for number, branch in self.catalog.signatures.drivers if number <= int(api)]
+            if known:
+                cuda = f"{int(api) // 1000}.{int(api) % 1000 // 10}"
+                said = NvidiaDriver(version=known[-1], cuda=cuda, state="ok")
+                machine = machine.replace(nvidia=said)
+        warned = self.symptom("capability-warning", "no-kernel")
+        cc = (warned.group("cc") or _dotted(warned.group("sm"))) if warned else ""
+        if cc and machine.gpus and all(g.compute_capability is None for g in machine.gpus if g.vendor == "nvidia"):
+            gpus = tuple(
+                gpu.replace(compute_capability=cc) if gpu.vendor == "nvidia" else gpu for gpu in machine.gpus
+            )
+            machine = machine.replace(gpus=gpus)
+        return machine
+
+
+def resolve_needs_card(plan: Plan) -> bool:
+    """Tell whether a plan was made without knowing the card."""
+    return any(w.rule == "card-assumed" for w in plan.warnings) or (
+        plan.outcome == UNDETERMINED and plan.blocked is not None and plan.blocked.rule == "card-unknown"
+    )
+
+
+def is_blocked(plan: Plan) -> bool:
+    """Tell whether nothing published fits."""
+    return plan.outcome == BLOCKED
+
+
+def _dotted(sm: str) -> str:
+    return f"{sm[:-1]}.{sm[-1]}" if sm else ""
+
+
+WHICH_CARD = _WHICH_CARD

@@ -1,0 +1,101 @@
+"""Report texts made small and plain: no colours, no endless lines, the telling part of a huge log."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HEAD = 200_000
+TAIL = 400_000
+MIDDLE = 200_000
+"""Characters that are kept of a log's beginning, its end, and of the telling lines between."""
+
+LONGEST_LINE = 2000
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff]")
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
+_TELLING = re.compile(
+    r"error|fail|warn|cannot|can't|could not|couldn't|not found|undefined|incompatib|denied|killed|no space|traceback|"
+    r"exception|too old|unsupported|not available|mismatch|unable|refused|timed out|no matching",
+    re.IGNORECASE,
+)
+
+
+def plain(text: str) -> str:
+    """Return ``text`` without terminal escapes, overwritten progress lines and typographic quotes."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    text = _UNSEEN.sub("", text.replace("\r\n", "\n")).translate(_QUOTES)
+    lines = text.split("\n")
+    # Of a line that a progress bar overwrote, only what was left standing at the end counts.
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2][:LONGEST_LINE] for line in lines)
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a file in whatever encoding consoles write: UTF-8, UTF-16 of PowerShell, else Latin."""
+    for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8")):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    if data[:4000].count(b"\0") > len(data[:4000]) // 4:
+        return data.decode("utf-16-le", "replace")
+    # A chunk may end inside a character; a text that is no UTF-8 at all has many faults.
+    text = data.decode("utf-8", "replace")
+    return data.decode("cp1252", "replace") if text.count("\ufffd") > len(text) // 50 + 3 else text
+
+
+class Digest:
+    """Keeps the telling part of a text that arrives in chunks: its beginning, its end, and lines with an error."""
+
+    def __init__(self) -> None:
+        self._head = ""
+        self._middle: list[str] = []
+        self._kept = 0
+        self._tail = ""
+        self.characters = 0
+        """How much was read."""
+
+    def add(self, chunk: str) -> None:
+        """Take in the next part of the text."""
+        self.characters += len(chunk)
+        if len(self._head) < HEAD:
+            room = HEAD - len(self._head)
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        if not chunk:
+            return
+        self._tail += chunk
+        if len(self._tail) > 2 * TAIL:
+            self._sift(self._tail[:-TAIL])
+            self._tail = self._tail[-TAIL:]
+
+    def text(self) -> str:
+        """Return what was kept, cleaned."""
+        return plain("\n".join([self._head, *self._middle, self._tail]) if self._tail else self._head)
+
+    def _sift(self, dropped: str) -> None:
+        for match in _TELLING.finditer(dropped):
+            if self._kept >= MIDDLE:
+                return
+            begin = max(dropped.rfind("\n", 0, match.start()) + 1, match.start() - 300)
+            stop = dropped.find("\n", match.end())
+            end = min(len(dropped) if stop < 0 else stop, match.end() + 300)
+            line = dropped[begin:end]
+            if not self._middle or self._middle[-1] != line:
+                self._middle.append(line)
+                self._kept += len(line)
+
+
+def digest(chunks: Iterable[str]) -> str:
+    """Return the telling part of a text."""
+    kept = Digest()
+    for chunk in chunks:
+        kept.add(chunk)
+    return kept.text()
