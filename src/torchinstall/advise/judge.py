@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from torchinstall.model.plan import Reason
 
-SOFT = frozenset({"status", "absent", "index-unreachable"})
+SOFT = frozenset({"status", "absent"})
 """Rules of the resolver that say "not seen", and not "can't be": a reason to wait."""
 
 
@@ -78,7 +78,7 @@ def judge(case: Case, rules: Iterable[AdviceRule]) -> Judged:
         verdict=verdict,
         reasons=tuple(said),
         notes=notes,
-        before=tuple(dict.fromkeys(text for rule in ordered for text in rule.before)),
+        before=tuple(dict.fromkeys([*_own_limit(case, said), *(text for rule in ordered for text in rule.before)])),
         after=tuple(dict.fromkeys(text for rule in ordered for text in rule.after)),
     )
 
@@ -138,6 +138,14 @@ def _holds(name: str, value: object, case: Case) -> bool:
     if name == "python_below":
         return case.python is not None and not at_least(case.python, text)
     return {"python": case.python, "os": case.os, "arch": case.arch}[name] in wanted
+
+
+def _own_limit(case: Case, said: list[Said]) -> list[str]:
+    """Return what to do where no rule, but a constraint or requirement of the user's own, excludes the target."""
+    blocked = case.blocked
+    if blocked is None or blocked.rule != "version" or not blocked.params.get("origin"):
+        return []
+    return ["change that limit first, if it is yours to change"] if any(one.rule == "version" for one in said) else []
 
 
 def _said(rule: AdviceRule) -> Said:

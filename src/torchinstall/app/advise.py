@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torchinstall.model.advice import Advice, Asking, Migration
     from torchinstall.model.machine import Machine
     from torchinstall.model.options import Options
-    from torchinstall.model.plan import Plan
+    from torchinstall.model.plan import Plan, Reason
 
 LATEST = "latest"
 _TORCH = "torch"
@@ -79,6 +79,7 @@ def advise(
         installed=installed,
         plan=plan,
         best=best if best is not None and best.torch else None,
+        variant=options.variant,
         uses=uses,
         scan=found,
         rules=active,
@@ -115,7 +116,7 @@ def case_of(machine: Machine, plan: Plan, catalog: Catalog, *, to: str, installe
         to=to,
         installed=installed,
         undetermined=plan.outcome == UNDETERMINED,
-        blocked=plan.blocked if plan.outcome == BLOCKED else None,
+        blocked=_blocked(plan, to),
         lost={lost.variant: lost.reason.rule for lost in reversed(plan.rejected) if lost.torch == to},
         default=catalog.default_variant(to, target.platform) if target.platform else None,
         variant=plan.variant,
@@ -125,6 +126,18 @@ def case_of(machine: Machine, plan: Plan, catalog: Catalog, *, to: str, installe
         arch=target.arch,
         python=f"{target.python}t" if target.python and tag.endswith("t") else target.python,
     )
+
+
+def _blocked(plan: Plan, to: str) -> Reason | None:
+    """Return why there is no choice; where a build fits but for not having been seen, that."""
+    from torchinstall.advise.judge import SOFT
+
+    if plan.outcome != BLOCKED or plan.blocked is None:
+        return None
+    if plan.blocked.rule not in {lost.reason.rule for lost in plan.rejected}:
+        return plan.blocked
+    unseen = [lost.reason for lost in plan.rejected if lost.torch == to and lost.reason.rule in SOFT]
+    return unseen[0] if unseen else plan.blocked
 
 
 def uses_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchinstall.errors import MachineFileError, UsageError
 from torchinstall.model.machine import Machine
-from torchinstall.model.request import Request
+from torchinstall.model.request import Request, Wish
 from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.errors import TorchInstallError
+    from torchinstall.index.http import Client
     from torchinstall.install.settings import Settings
     from torchinstall.install.target import Target
     from torchinstall.model.options import Options
@@ -133,6 +134,12 @@ class App:
 
     # The parts
 
+    def client(self, *, offline: bool = False) -> Client:
+        """Return a client for indexes and files."""
+        from torchinstall.index.http import Client
+
+        return Client(environ=self.environ, offline=offline)
+
     def target(self, options: Options, *, create: bool = False) -> Target:
         """Return the target environment. Raises ``UsageError`` where there is none."""
         from torchinstall.install.target import find_target
@@ -207,14 +214,17 @@ class App:
         check_known(machine)
         return machine
 
-    def planned(self, machine: Machine, options: Options, target: Target | None) -> Planned:
-        """Return the plan, after a look at the pages that matter."""
+    def planned(
+        self, machine: Machine, options: Options, target: Target | None, *, constraints: tuple[Wish, ...] = ()
+    ) -> Planned:
+        """Return the plan, after a look at the pages that matter; ``constraints`` bind it beside the user's own."""
         from torchinstall.install.settings import read_settings
         from torchinstall.resolve.resolve import resolve
 
         prefix = self.cwd / target.prefix if target is not None and target.prefix else None
         settings = read_settings(self.environ, cwd=self.cwd, prefix=prefix)
         request = self.request(options, settings, machine)
+        request = request.replace(constraints=request.constraints + constraints)
         sightings = self._look(machine, request, settings)
         plan = resolve(machine, request, self.catalog, sightings)
         return Planned(machine=machine, request=request, plan=plan, target=target, settings=settings)

@@ -37,7 +37,7 @@ def bound_dependencies(app: App, planned: Planned) -> dict[str, str]:
         extras = {pin.name: pin.extras for pin in pins}
         found.update(
             carried_dependencies(
-                wheels, index, session=client, environment=markers(planned.machine), extras=extras
+                wheels, index, session=client, environment=markers(planned.machine), with_extras=extras
             )
         )
     return found

@@ -66,7 +66,7 @@ def _write(shipped: FolderReader, overlay: Overlay, app: App) -> Path:
 
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.locate import overlay_dir
-    from torchinstall.catalog.overlay import OverlaidReader, overlay_name, overlay_of, overlay_text
+    from torchinstall.catalog.overlay import OverlaidReader, overlay_name, overlay_of, overlay_text, stamp, stamp_file
     from torchinstall.index.cache import replace_file
 
     text = overlay_text(overlay)
@@ -77,6 +77,7 @@ def _write(shipped: FolderReader, overlay: Overlay, app: App) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode())
+        replace_file(stamp_file(path), stamp(text.encode()).encode())
     except OSError as error:
         raise TargetError(
             f"the refreshed catalogue can't be written to {path}",

@@ -51,7 +51,7 @@ def doctor_texts(app: App, options: Options, machine_text: str | None = None) ->
         machines = [app.declared(app.completed(machine), options) for machine in _machines(app, texts)]
     if not machines:
         # Nothing tells of a machine: what is declared by options counts, and the text.
-        machines = [app.declared(Machine(), options) if options.declares else Machine()]
+        machines = [app.declared(app.completed(Machine()), options)]
     return [diagnose(machine, request, app.catalog, text=joined) for machine in machines]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchinstall.app.base import Planned
-from torchinstall.app.around import afterwards, beforehand, installer, needed_space, project_risks
+from torchinstall.app.around import afterwards, beforehand, installer, needed_space, project_risks, with_hashes
 from torchinstall.app.bound import bound_dependencies
 from torchinstall.app.verify import check, proof
 from torchinstall.errors import UsageError
@@ -96,8 +96,8 @@ def _install(
         if verdict is None and options.verify:
             verdict = proof(app, target, planned)
         return Installed(planned=planned, verdict=verdict)
-    tell(beforehand(app, planned, target))
-    for question in [*risks(planned, options), *project_risks(app, planned, target)]:
+    tell(beforehand(planned, target))
+    for question in [*risks(planned, options), *project_risks(app, target)]:
         if not (options.yes or options.dry_run or ask(question)):
             raise UsageError(f"not done: {question}", todo=["--yes goes ahead with it"])
     broken_names = tuple(damage.name for damage in hurt)
@@ -165,14 +165,16 @@ def _transaction(
 
     backend = installer(app, options)
     if options.dry_run:
-        job = _job(app, planned, target, options, progress=False, reinstall=reinstall)
+        job = _job(app, planned, target, progress=False, reinstall=reinstall)
         changes = backend.preview(job) if target.exists else all_new(planned.plan)
         return Installed(planned=planned, changes=tuple(change.words() for change in changes))
     made = target if target.exists else app.target(options, create=True)
     try:
         made = made.with_facts(app.seen(options, made).python)
-        job = _job(app, planned, made, options, progress=progress, reinstall=reinstall)
-        space = needed_space(app, job)
+        job = _job(app, planned, made, progress=progress, reinstall=reinstall)
+        if options.require_hashes:
+            job = with_hashes(app, job)
+        space = needed_space(app, job, options)
     except BaseException:
         if made.created:
             transaction.remove_created(made)
@@ -197,9 +199,7 @@ def _transaction(
     return done if outcome.restored else afterwards(app, done, job, options)
 
 
-def _job(
-    app: App, planned: Planned, target: Target, options: Options, *, progress: bool, reinstall: tuple[str, ...]
-) -> Job:
+def _job(app: App, planned: Planned, target: Target, *, progress: bool, reinstall: tuple[str, ...]) -> Job:
     from torchinstall.install.backend import Job
     from torchinstall.resolve.keep import stale_packages
 
@@ -212,5 +212,4 @@ def _job(
         bound=bound_dependencies(app, planned),
         offline=planned.request.offline,
         show=progress,
-        require_hashes=planned.request.require_hashes,
     )

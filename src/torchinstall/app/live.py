@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from torchinstall.app.base import App
     from torchinstall.install.target import Target
-    from torchinstall.model.finding import Finding
     from torchinstall.model.options import Options
     from torchinstall.model.request import Request
 
@@ -37,7 +36,12 @@ def doctor_live(app: App, options: Options, *, verify: bool = False) -> Checkup:
     from torchinstall.diagnose.doctor import diagnose
     from torchinstall.diagnose.environment import environment_findings
 
-    target = app.target(options)
+    target = app.target_if_any(options)
+    if target is None:
+        if not options.sysroot:
+            target = app.target(options)  # says what is missing
+        else:
+            return _of_the_machine_alone(app, options)
     machine, seen = look(app, options, target)
     request = _request(app, options, machine)
     text = _reports(app, options)
@@ -50,11 +54,22 @@ def doctor_live(app: App, options: Options, *, verify: bool = False) -> Checkup:
     return Checkup(diagnosis=diagnosis, target=target, machine=machine, inspection=seen)
 
 
+def _of_the_machine_alone(app: App, options: Options) -> Checkup:
+    """Diagnose a fake machine, which says itself what is installed; no real environment shows on it."""
+    from torchinstall.diagnose.doctor import diagnose
+    from torchinstall.install.target import Target
+
+    machine = app.declared(app.seen(options, None), options)
+    diagnosis = diagnose(machine, _request(app, options, machine), app.catalog, text=_reports(app, options))
+    nowhere = Target(python=None, prefix=None, origin="--sysroot", exists=False)
+    return Checkup(diagnosis=diagnosis, target=nowhere, machine=machine, inspection=Inspection())
+
+
 def look(app: App, options: Options, target: Target) -> tuple[Machine, Inspection]:
     """Return the machine, and what its target environment looks like from outside."""
     from torchinstall.resolve.wishes import markers
-    from torchinstall.verify.inspect import inspect
     from torchinstall.verify.look import Look
+    from torchinstall.verify.survey import survey
 
     environ = _variables(app.environ)
     question = Look(str(target.python), environ) if target.exists else None
@@ -62,7 +77,7 @@ def look(app: App, options: Options, target: Target) -> tuple[Machine, Inspectio
     roots = [path for path in (machine.python.purelib, machine.python.platlib) if path]
     if question is None:
         return machine, Inspection()
-    seen = inspect(
+    seen = survey(
         question.answer(),
         list(dict.fromkeys(roots)),
         environ,
@@ -124,16 +139,14 @@ def _is_cpu(machine: Machine) -> bool:
 
 def _with_who(diagnosis: Diagnosis, machine: Machine) -> Diagnosis:
     """Add to a CPU build by accident who asked for torch: that is who brings it back."""
-    from torchinstall.verify.inspect import requiring
+    from torchinstall.verify.survey import requiring
 
     roots = [path for path in (machine.python.purelib, machine.python.platlib) if path]
     names = requiring(roots)
     if not names:
         return diagnosis
     line = f"required by: {', '.join(names[:8])}"
-    findings = tuple(
-        f.replace(evidence=(*f.evidence, line)) if f.id == "cpu-build" else f for f in diagnosis.findings
-    )
+    findings = tuple(f.replace(evidence=(*f.evidence, line)) if f.id == "cpu-build" else f for f in diagnosis.findings)
     return diagnosis.replace(findings=findings)
 
 
@@ -149,4 +162,4 @@ def _proved(app: App, target: Target, machine: Machine, request: Request, diagno
     return with_verdict(diagnosis, verdict)
 
 
-__all__ = ["Checkup", "Finding", "doctor_live", "look"]
+__all__ = ["Checkup", "doctor_live", "look"]

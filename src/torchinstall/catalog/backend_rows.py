@@ -220,12 +220,16 @@ class JetPack(Value):
 
 
 class Maker(Value):
-    """A maker of accelerators whose PyTorch isn't PyTorch's own, and where it is to be had."""
+    """A maker of accelerators whose PyTorch isn't PyTorch's own, and where it is to be had.
+
+    ``advice`` completes a sentence that ends in "take ..."; ``advice_zh`` is the same in Chinese.
+    """
 
     vendor: str
     name: str
     device: str
     advice: str
+    advice_zh: str
     aliases: tuple[str, ...]
     status: str
     source: str

@@ -85,9 +85,7 @@ def significant(name: str) -> frozenset[str]:
     return frozenset(words(name)) - _NOISE
 
 
-def _by_chip(
-    asked: Sequence[str], entries: Sequence[tuple[frozenset[str], Card]]
-) -> list[tuple[frozenset[str], Card]]:
+def _by_chip(asked: Sequence[str], entries: Sequence[tuple[frozenset[str], Card]]) -> list[tuple[frozenset[str], Card]]:
     """Return the cards of a chip or generation that goes by that name: "AD102", "Hopper", "Ponte Vecchio"."""
     if not asked:
         return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from torchinstall import __version__
 from torchinstall.catalog.merge import INDEXES, may_overlay, merged
 from torchinstall.catalog.row_reader import broken, top
 from torchinstall.errors import CatalogError
@@ -75,38 +76,64 @@ def overlay_name(index: str) -> str:
 def read_overlay(path: Path, shipped: Reader) -> Overlay:
     """Return the overlay of a file, checked by the schemas of the shipped data.
 
-    Raises ``CatalogError`` where anything in it is wrong, also where the rows don't fit the shipped ones.
+    The check takes longer than the rest of a plan, so the writer leaves a stamp beside the file; while it is
+    that of the very bytes and of this version, the check isn't done again. Raises ``CatalogError`` where
+    anything is wrong.
     """
     try:
-        document = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        document = json.loads(content)
     except OSError as error:
         raise broken(path.name, "", f"can't be read ({error.strerror or error})") from error
     except (ValueError, RecursionError) as error:
         raise broken(path.name, "", f"isn't JSON: {error}") from error
-    return overlay_of(document, path.name, shipped)
+    try:
+        stamped = stamp_file(path).read_text("utf-8") == stamp(content)
+    except (OSError, UnicodeDecodeError):
+        stamped = False
+    return overlay_of(document, path.name, None if stamped else shipped)
 
 
-def overlay_of(document: Any, file: str, shipped: Reader) -> Overlay:
-    """Return the overlay in a document; raises ``CatalogError`` where anything in it is wrong."""
+def overlay_of(document: Any, file: str, shipped: Reader | None) -> Overlay:
+    """Return the overlay in a document; ``shipped`` has the schemas, ``None`` for one that was checked before.
+
+    Raises ``CatalogError`` where anything in it is wrong.
+    """
+    if shipped is not None:
+        _check(document, file, shipped)
+    return Overlay(
+        date=document["date"],
+        index=document["index"],
+        documents=document["documents"],
+        pages=tuple(document["pages"]),
+        measured=tuple(document["measured"]),
+    )
+
+
+def _check(document: Any, file: str, shipped: Reader) -> None:
     from torchinstall.catalog.schema import check
 
     check(document, shipped.read(SCHEMA), file)
     head = top(document, file)
-    documents = document["documents"]
-    for name, part in documents.items():
+    for name, part in document["documents"].items():
         if not may_overlay(name):
             head.fail(f"holds rows of {name}, which a refresh never changes")
         kind = "release" if name.startswith(_PREFIX) else name.removesuffix(".json")
         check(part, shipped.read(f"schema/{kind}.schema.json"), f"{file}, {name}")
         if kind == "release":
             _check_minor(part, name, head.fail)
-    return Overlay(
-        date=document["date"],
-        index=document["index"],
-        documents=documents,
-        pages=tuple(document["pages"]),
-        measured=tuple(document["measured"]),
-    )
+
+
+def stamp_file(path: Path) -> Path:
+    """Return where the stamp of an overlay's file is kept."""
+    return path.with_suffix(".checked")
+
+
+def stamp(content: bytes) -> str:
+    """Return the mark of contents that this version of torchinstall has found in order."""
+    import hashlib
+
+    return f"{hashlib.sha256(content).hexdigest()} {__version__}"
 
 
 def overlay_text(overlay: Overlay) -> str:

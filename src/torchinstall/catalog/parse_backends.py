@@ -68,7 +68,8 @@ def parse_rocm(document: object, file: str) -> RocmTables:
         ),
         access=tuple(_access(row) for row in sheet.rows("access", ("platform", "what"))),
         none=tuple(
-            NoWheel(gfx=row.texts("gfx"), name=row.text("name"), **_origin(row)) for row in sheet.rows("none", ("name",))
+            NoWheel(gfx=row.texts("gfx"), name=row.text("name"), **_origin(row))
+            for row in sheet.rows("none", ("name",))
         ),
         builds=tuple(_vendor_build(row) for row in sheet.rows("builds", ("torch", "variant", "platform"))),
     )
@@ -114,9 +115,7 @@ def parse_ascend(document: object, file: str) -> AscendTables:
             for row in sheet.rows("environment", ("script",))
         ),
         undeclared=tuple(
-            Undeclared(
-                name=row.text("name"), version=row.text("version"), pythons=row.texts("pythons"), **_origin(row)
-            )
+            Undeclared(name=row.text("name"), version=row.text("version"), pythons=row.texts("pythons"), **_origin(row))
             for row in sheet.rows("undeclared", ("name", "version"))
         ),
         cann_needs=tuple(row.text("name") for row in sheet.rows("cann_needs", ("name",))),
@@ -151,6 +150,7 @@ def parse_makers(document: object, file: str) -> tuple[Maker, ...]:
             name=row.text("name"),
             device=row.text("device"),
             advice=row.text("advice"),
+            advice_zh=row.text("advice_zh"),
             aliases=row.texts("aliases"),
             **_origin(row),
         )

@@ -40,7 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.fix:
             raise UsageError(
                 "--fix mends this machine's environment, and another machine is described",
-                todo=["run `torchinstall doctor --fix` on that machine", "--live says that the report is about this one"],
+                todo=[
+                    "run `torchinstall doctor --fix` on that machine",
+                    "--live says that the report is about this one",
+                ],
             )
         return _described(arguments, options)
     return _live(arguments, options)
@@ -139,4 +142,3 @@ def _show(diagnosis: Diagnosis, arguments: argparse.Namespace, *, several: bool 
 
 def _date(diagnosis: Diagnosis) -> str:
     return diagnosis.plan.catalog.date if diagnosis.plan is not None else "unknown"
-

@@ -34,7 +34,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--yes-replace-vendor-build", action="store_true", help="replace a torch that isn't PyTorch's own wheel"
     )
-    group.add_argument("--installer", choices=["uv"], default="uv", help="what installs")
+    group.add_argument("--installer", choices=["uv", "pip"], default="uv", help="what installs")
+    group.add_argument("--require-hashes", action="store_true", help="nothing without a known hash")
+    group.add_argument(
+        "--write-constraints", metavar="FILE", help="write a constraints file that keeps torch from being replaced"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -103,7 +107,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _result_lines(result: Installed, *, dry_run: bool, verbose: bool) -> list[Line]:
-    from torchinstall.output.lines import GOOD, section
+    from torchinstall.output.lines import GOOD, NOTE, section
     from torchinstall.output.text import verdict_lines
 
     lines: list[Line] = []
@@ -119,5 +123,17 @@ def _result_lines(result: Installed, *, dry_run: bool, verbose: bool) -> list[Li
         lines += section("Done", ["nothing had to change"], GOOD)
     elif result.verdict is None or result.verdict.outcome == "proved":
         target = result.planned.target
+        if result.constraints:
+            lines += section("Written", [f"{result.constraints}: obeyed with -c, PIP_CONSTRAINT or UV_CONSTRAINT"])
+        if result.orphans:
+            names = " ".join(result.orphans)
+            lines += section(
+                "Left over",
+                [
+                    "packages of another CUDA major that nothing requires any more; they go with:",
+                    f"uv pip uninstall --python {target.python if target else ''} {names}",
+                ],
+                NOTE,
+            )
         lines += section("Done", [f"torch {result.planned.plan.torch} is in {target.prefix if target else ''}"], GOOD)
     return lines

@@ -20,10 +20,12 @@ COMMANDS = {
     "plan": "the decision with its reasons; changes nothing",
     "doctor": "what is wrong with an installed, broken environment, or a reported one, and what mends it",
     "explain": "why a variant or version is, or isn't, possible here, and what would make it so",
+    "advise": "upgrade now, no hurry, wait, or must not: with every reason; scans code for what changed",
     "catalog": "what is known of torch's builds, how old, from where; refreshed from the indexes",
+    "export": "the plan as a file: requirements, pylock, a uv project, conda environment, Dockerfile",
     "verify": "run a real kernel on every visible device in the target environment",
 }
-RESERVED = frozenset({"advise", "export", "bundle", "restore"})
+RESERVED = frozenset({"bundle", "restore"})
 """Commands of the published interface that this version doesn't have; never taken for a package's name."""
 
 PREFIX = "TORCHINSTALL_"

@@ -1,4 +1,4 @@
-"""Reports by the hundred: JSON lines with ``id``, ``machine``, ``request`` and ``error``, each answered in its place."""
+"""Reports by the hundred: JSON lines with ``id``, ``machine``, ``request``, ``error``, each answered in its place."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ RULES: tuple[Rule, ...] = (
     rules_vendor.mps_macos,
     # drivers, then the wheel
     rules_driver.driver_state,
+    rules_driver.other_driver_state,
+    rules_system.noted,
     rules_driver.driver_dropped,
     rules_driver.driver_old,
     rules_driver.device_out_of_reach,
@@ -63,12 +65,13 @@ RULES: tuple[Rule, ...] = (
     rules_system.mask,
     rules_system.loader_path,
     rules_driver.not_visible,
-    rules_system.gfx_override,
-    rules_system.numpy,
+    rules_driver.container_without_device,
     rules_missing.unfit,
     rules_missing.nothing_fits,
     rules_missing.not_installed,
     rules_missing.older_than_the_tables,
+    rules_system.gfx_override,
+    rules_system.numpy,
 )
 """In order of decisiveness: the first that speaks names the first thing to do."""
 
@@ -87,22 +90,19 @@ def diagnose(
     whatever the text and the machine are, there is an answer, if only the question that would bring one.
     """
     cleaned = digest([text]) if text else ""
-    situation = Situation(
-        machine, request, catalog, symptoms=symptoms(cleaned, catalog.signatures.rows), text=cleaned
-    )
+    situation = Situation(machine, request, catalog, symptoms=symptoms(cleaned, catalog.signatures.rows), text=cleaned)
     found = [*first, *_findings(situation)]
     plan = situation.proposed
-    decisive = next((f for f in found if f.severity != NOTE), found[0] if found else None)
+    decisive = next((f for f in found if f.severity != NOTE), None)
     if decisive is None and situation.installed is not None:
         kept = resolve(situation.machine, request.replace(upgrade=False), catalog)
         plan = kept if kept.outcome == SATISFIED else plan
     action = decisive.action if decisive is not None else NONE
-    unknown = decisive is None and not _knows(situation, plan)
-    if unknown:
+    serious = any(finding.severity != NOTE for finding in found)
+    unknown = not serious and not _knows(situation, plan)
+    if unknown and not any(finding.id not in _ASIDES for finding in found):
         found.append(_unrecognised(situation, cleaned))
-    return Diagnosis(
-        action=action, findings=_once(found), machine=situation.machine, plan=plan, unknown=unknown
-    )
+    return Diagnosis(action=action, findings=_once(found), machine=situation.machine, plan=plan, unknown=unknown)
 
 
 def _findings(situation: Situation) -> list[Finding]:
@@ -120,6 +120,7 @@ _LAST = frozenset(
         rules_wheel.cpu_build_by_text,
         rules_wheel.detection_failed,
         rules_driver.not_visible,
+        rules_driver.container_without_device,
         rules_system.loader_path,
         rules_missing.unfit,
         rules_missing.nothing_fits,
@@ -128,6 +129,10 @@ _LAST = frozenset(
     }
 )
 """Rules that speak only where no other has: guesses from the text, and what the plan says anyway."""
+
+
+_ASIDES = frozenset({"index-settings", "disk-nearly-full", "old-cuda-packages"})
+"""Notes about an environment that say nothing of whether it works."""
 
 
 def _once(found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -140,12 +145,29 @@ def _once(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _knows(situation: Situation, plan: Plan) -> bool:
     """Tell whether enough is known to say that nothing is wrong."""
-    if situation.text.strip():
+    if situation.complains:
         return False
-    return plan.outcome != UNDETERMINED
+    installed = situation.installed
+    if installed is not None and (installed.vendor or not situation.fits):
+        return False
+    return plan.outcome != UNDETERMINED and situation.told.gpus is not None
 
 
 def _unrecognised(situation: Situation, text: str) -> Finding:
+    installed = situation.installed
+    if installed is not None and not situation.complains:
+        text = f"torch {installed.shown} isn't in the tables: nothing known speaks against it, and nothing proves it"
+        if installed.vendor:
+            text = f"torch {installed.text} is a vendor's build: it stays, and only a kernel proves it"
+        elif situation.fits or situation.catalog.release(installed.release or "") is not None:
+            text = f"torch {installed.shown} fits as far as is known; no accelerator is named here"
+        return Finding(
+            id="not-known",
+            severity=NOTE,
+            cause=text,
+            remedy="run a real kernel on that machine",
+            command="torchinstall verify",
+        )
     wanted = []
     if situation.told.gpus is None:
         wanted.append("`torchinstall detect --json` of the machine")

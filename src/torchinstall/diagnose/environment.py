@@ -20,7 +20,7 @@ _AGAIN = "torchinstall doctor --fix"
 
 def environment_findings(seen: Inspection, machine: Machine) -> list[Finding]:
     """Return what the look at an environment found, most decisive first."""
-    found = [
+    return [
         *_interrupted(seen),
         *_broken(seen),
         *_shadowed_by_file(seen),
@@ -34,7 +34,6 @@ def environment_findings(seen: Inspection, machine: Machine) -> list[Finding]:
         *_settings(seen, machine),
         *_room(seen),
     ]
-    return found
 
 
 def _interrupted(seen: Inspection) -> Iterable[Finding]:
@@ -161,7 +160,9 @@ def _unresolved(seen: Inspection) -> Iterable[Finding]:
     if not seen.unresolved or seen.damaged or seen.half:
         return
     lines = tuple(f"{u.needed_by} needs {u.library}, which is nowhere" for u in seen.unresolved)
-    of_system = all(u.library.startswith(("libgomp", "libstdc++", "libGL", "libgcc", "libnuma")) for u in seen.unresolved)
+    of_system = all(
+        u.library.startswith(("libgomp", "libstdc++", "libGL", "libgcc", "libnuma")) for u in seen.unresolved
+    )
     packages = tuple(dict.fromkeys(u.package for u in seen.unresolved))
     yield Finding(
         id="library-missing",
@@ -188,7 +189,9 @@ def _cann(seen: Inspection, machine: Machine) -> Iterable[Finding]:
 
 def _shadows(shadows: Sequence[Shadow]) -> Iterable[Finding]:
     """Foreign copies that win: an older one breaks torch, another one may."""
-    older = [s for s in shadows if s.own_version and s.other_version and numbers(s.other_version) < numbers(s.own_version)]
+    older = [
+        s for s in shadows if s.own_version and s.other_version and numbers(s.other_version) < numbers(s.own_version)
+    ]
     chosen = older or list(shadows)
     if not chosen:
         return
@@ -200,7 +203,8 @@ def _shadows(shadows: Sequence[Shadow]) -> Iterable[Finding]:
         action=ENVIRONMENT,
         cause=f"{first.variable} brings {age} {first.library} in before torch's own: {first.other}",
         evidence=tuple(
-            f"{s.library}: {s.other}{_bracket(s.other_version)} before {s.own}{_bracket(s.own_version)}" for s in chosen[:_MANY]
+            f"{s.library}: {s.other}{_bracket(s.other_version)} before {s.own}{_bracket(s.own_version)}"
+            for s in chosen[:_MANY]
         ),
         remedy=f"unset {first.variable}, or take that folder out of it",
         command=f"unset {first.variable}",
@@ -243,8 +247,10 @@ def _settings(seen: Inspection, machine: Machine) -> Iterable[Finding]:
         severity=NOTE,
         action=ENVIRONMENT if cpu else "none",
         cause="pip or uv is set to other indexes than its own: what they have decides what a plain install brings",
-        evidence=tuple(f"{value} ({origin})" for value, origin in seen.settings[:_MANY]),
-        remedy="torchinstall binds the torch family to its index whatever is set there",
+        evidence=("; ".join(f"{value} ({origin})" for value, origin in seen.settings[:_MANY]),),
+        remedy="install torch from the index of its variant alone; torchinstall does, whatever is set there"
+        if cpu
+        else "",
     )
 
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from torchinstall.model.machine import Machine
 
 _WHOLE = re.compile(r"v?(?P<release>\d+\.\d+(?:\.\d+)?)(?P<pre>(?:a|b|rc|\.?dev)\d+)?(?:\+(?P<local>[\w.]+))?$")
-_START = re.compile(r"v?(?P<release>\d+\.\d+(?:\.\d+)?)(?P<pre>(?:a|b|rc|\.?dev)\d+)?(?:\+(?P<local>[\w.]+))?(?![\d.x/])")
+_START = re.compile(
+    r"v?(?P<release>\d+\.\d+(?:\.\d+)?)(?P<pre>(?:a|b|rc|\.?dev)\d+)?(?:\+(?P<local>[\w.]+))?(?![\d.x/])"
+)
 _VARIANT = re.compile(r"\b(cpu|cu\d{2,3}|rocm\d[\d.]*|xpu)\b", re.IGNORECASE)
 _CUDA = re.compile(r"CUDA (\d{1,2})(?:\.(\d))?", re.IGNORECASE)
 _VENDOR = re.compile(r"\bnv\b|nvidia|jetson|vendor|custom|source", re.IGNORECASE)

@@ -11,6 +11,8 @@ from torchinstall.model.version import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchinstall.diagnose.situation import Situation
     from torchinstall.model.finding import Symptom
 
@@ -23,7 +25,7 @@ _STATES = {
     "not-loaded": (
         "the kernel module of the NVIDIA driver isn't loaded",
         ENVIRONMENT,
-        "load it (modprobe nvidia); on a laptop choose the profile on-demand or nvidia; after a kernel update rebuild it",
+        "load it (modprobe nvidia); on a laptop choose the profile on-demand; after a kernel update rebuild it",
     ),
     "library-mismatch": (
         "the libraries of the NVIDIA driver and its loaded kernel module are of different versions",
@@ -40,7 +42,7 @@ _STATE_COMMANDS = {"not-loaded": "sudo modprobe nvidia", "library-mismatch": "su
 
 
 def driver_state(s: Situation) -> Finding | None:
-    """The state that the probes saw: with a driver that doesn't work no wheel does."""
+    """Recognise the state that the probes saw: with a driver that doesn't work no wheel does."""
     driver = s.machine.nvidia
     if driver is None or driver.state not in _STATES or "nvidia" not in s.vendors():
         return None
@@ -55,8 +57,79 @@ def driver_state(s: Situation) -> Finding | None:
     )
 
 
+_OTHER_STATES = {
+    ("amd", "no-device"): (
+        "this user or container can't open /dev/kfd, without which ROCm finds no device",
+        "add the user to the groups render and video and log in again; in a container pass /dev/kfd and /dev/dri",
+        "sudo usermod -aG render,video $USER",
+    ),
+    ("amd", "not-loaded"): (
+        "the kernel module amdgpu isn't loaded",
+        "load it, or install AMD's driver",
+        "sudo modprobe amdgpu",
+    ),
+    ("intel", "no-device"): (
+        "this user or container can't open /dev/dri/renderD*",
+        "add the user to the group render and log in again; in a container pass --device /dev/dri",
+        "sudo usermod -aG render $USER",
+    ),
+    ("ascend", "no-device"): (
+        "the Ascend driver is here, and none of its devices can be reached",
+        "give the container /dev/davinci*, /dev/davinci_manager, /dev/devmm_svm and /dev/hisi_hdc",
+        "",
+    ),
+    ("ascend", "missing"): (
+        "the Ascend driver isn't installed",
+        "install the driver and firmware of the card (HDK)",
+        "",
+    ),
+}
+
+
+def other_driver_state(s: Situation) -> Finding | None:
+    """Recognise an AMD, Intel or Ascend driver that gives no device to this process."""
+    for vendor in ("amd", "intel", "ascend"):
+        driver = getattr(s.machine, vendor)
+        known = _OTHER_STATES.get((vendor, getattr(driver, "state", None) or ""))
+        if known is None or vendor not in s.vendors() or s.newest.variant == "cpu":
+            continue
+        cause, remedy, command_line = known
+        action = DRIVER if driver.state == "missing" else ENVIRONMENT
+        return Finding(
+            id=f"{vendor}-{driver.state}",
+            action=action,
+            cause=cause,
+            evidence=evidence(s),
+            remedy=remedy,
+            command=command_line,
+        )
+    return None
+
+
+def container_without_device(s: Situation) -> Finding | None:
+    """Recognise a container, a login node or an image build from which no accelerator can be seen."""
+    blocked = s.newest.blocked
+    if blocked is None or blocked.rule not in {"container-no-device", "login-node", "image-build"}:
+        return None
+    if blocked.rule == "container-no-device":
+        return Finding(
+            id=blocked.rule,
+            action=ENVIRONMENT,
+            cause=blocked.text,
+            evidence=evidence(s),
+            remedy="start the container with its GPU (--gpus all, or the vendor's devices); no wheel changes that",
+            command="docker run --gpus all ...",
+        )
+    return Finding(
+        id=blocked.rule,
+        severity="note",
+        cause=blocked.text,
+        remedy="run torchinstall doctor where the card is, or name the card with --gpu",
+    )
+
+
 def driver_dropped(s: Situation) -> Finding | None:
-    """A card that the running driver no longer or not yet supports, or whose kernel module is the wrong one."""
+    """Recognise a card that the running driver no longer or not yet supports, or the wrong kernel module."""
     blocked = s.newest.blocked
     if blocked is None or blocked.rule not in {"blocked-dropped", "blocked-new", "blocked-module"}:
         return None
@@ -72,7 +145,7 @@ def driver_dropped(s: Situation) -> Finding | None:
 
 
 def driver_old(s: Situation) -> Finding | None:
-    """A driver below the floor of the wheel's CUDA: another driver, or the build that this one runs."""
+    """Recognise a driver below the floor of the wheel's CUDA: another driver, or the build that this one runs."""
     symptom = s.symptom("driver-old")
     why = s.why_not
     by_facts = why is not None and why.rule == "driver-too-old"
@@ -83,7 +156,7 @@ def driver_old(s: Situation) -> Finding | None:
     plan = s.proposed
     facts = evidence(s, symptom)
     needed = _needed(s, why if by_facts else None)
-    base = {
+    base: dict[str, Any] = {
         "id": "driver-too-old",
         "cause": f"the NVIDIA driver is older than CUDA in the installed torch needs{needed}",
         "evidence": facts,
@@ -92,20 +165,21 @@ def driver_old(s: Situation) -> Finding | None:
     restart = "; in WSL the driver is Windows' own: update it there, then wsl --shutdown" if s.machine.os.wsl else ""
     update = f"update the driver{_minimum(s)}{restart}"
     if plan.outcome != INSTALLABLE or not plan.variant:
-        return Finding(action=DRIVER, remedy=update, likely=not s.gpus, question=_question(s), **base)  # type: ignore[arg-type]
+        return Finding(action=DRIVER, remedy=update, likely=not s.gpus, question=_question(s), **base)
     major = numbers(toolkit(plan.variant))[:1]
     old = major == (_LAST_OLD_CUDA,)
-    either = {"remedy": f"{take(s, plan)}; or {update}", "command": command(s, plan)}
+    either: dict[str, Any] = {"remedy": f"{take(plan)}; or {update}", "command": command(s, plan)}
     if s.driver_is_fixed:
-        return Finding(action=PIN_OLDER if old else REINSTALL, **base, **either)  # type: ignore[arg-type]
+        return Finding(action=PIN_OLDER if old else REINSTALL, **base, **either)
     if s.dependents and s.installed is not None and s.installed.cuda not in {None, *major}:
         names = ", ".join(s.dependents)
-        remedy = f"{update}; {build(plan)} would run on this driver, but {names} here is compiled for CUDA {s.installed.cuda}"
-        return Finding(action=DRIVER, remedy=remedy, **base)  # type: ignore[arg-type]
+        but = f"{names} here is compiled for CUDA {s.installed.cuda}"
+        remedy = f"{update}; {build(plan)} would run on this driver, but {but}"
+        return Finding(action=DRIVER, remedy=remedy, **base)
     if old and _newer_driver_helps(s):
-        remedy = f"{update}; if it must stay: {take(s, plan)}"
-        return Finding(action=DRIVER, remedy=remedy, **base)  # type: ignore[arg-type]
-    return Finding(action=REINSTALL if s.installed else INSTALL, **base, **either)  # type: ignore[arg-type]
+        remedy = f"{update}; if it must stay: {take(plan)}"
+        return Finding(action=DRIVER, remedy=remedy, **base)
+    return Finding(action=REINSTALL if s.installed else INSTALL, **base, **either)
 
 
 def device_out_of_reach(s: Situation) -> Finding | None:
@@ -115,7 +189,7 @@ def device_out_of_reach(s: Situation) -> Finding | None:
         return None
     box = s.machine.container
     if symptom.signature.kind == "no-driver" and ((box is not None and box.build) or "build" in symptom.text.lower()):
-        return _in_a_build(s, symptom)
+        return _in_a_build(symptom)
     if box is not None:
         return from_text(symptom, ENVIRONMENT, cause="this container has no access to the NVIDIA driver of its host")
     state = s.machine.nvidia.state if s.machine.nvidia else None
@@ -126,7 +200,7 @@ def device_out_of_reach(s: Situation) -> Finding | None:
     return from_text(symptom, ENVIRONMENT)
 
 
-def _in_a_build(s: Situation, symptom: Symptom) -> Finding:
+def _in_a_build(symptom: Symptom) -> Finding:
     """While an image is built there is no GPU: the target is named, and the proof comes at run time."""
     return from_text(
         symptom,
@@ -140,8 +214,10 @@ def _in_a_build(s: Situation, symptom: Symptom) -> Finding:
 
 
 def not_visible(s: Situation) -> Finding | None:
-    """torch sees no device although the build is right, or nothing speaks against it."""
+    """Torch sees no device although the build is right, or nothing speaks against it."""
     symptom = s.symptom("not-visible")
+    if symptom is None and s.vendors() & {"nvidia", "amd"}:
+        symptom = s.symptom("not-visible-env")
     if symptom is None:
         return None
     where = "the container" if s.machine.container else "this process"

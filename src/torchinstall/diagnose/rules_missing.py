@@ -5,13 +5,14 @@ from __future__ import annotations
 from torchinstall.diagnose.say import build, command, evidence, from_text, take
 from torchinstall.diagnose.situation import WHICH_CARD, resolve_needs_card
 from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, NONE, PIN_OLDER, REINSTALL, Finding
-from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
+from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED, Plan
 from torchinstall.model.plan import INSTALL as INSTALLABLE
-from torchinstall.model.plan import Plan
 from torchinstall.model.version import at_least, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchinstall.diagnose.situation import Situation
     from torchinstall.model.finding import Symptom
 
@@ -20,7 +21,7 @@ _MANYLINUX_2014 = "2.17"
 
 
 def old_glibc(s: Situation) -> Finding | None:
-    """A glibc below what the wheel wants: nothing but an older torch, or another system, helps."""
+    """Recognise a glibc below what the wheel wants: nothing but an older torch, or another system, helps."""
     symptom = s.symptom("glibc")
     wanted = s.asked
     by_plan = wanted.outcome == BLOCKED and wanted.blocked is not None and wanted.blocked.rule == "glibc"
@@ -38,26 +39,27 @@ def old_glibc(s: Situation) -> Finding | None:
         if same.outcome in _FITTING:
             s.prefer(same)
             plan = same
-    values = {"evidence": evidence(s, symptom), "remedy": take(s, plan), "command": command(s, plan)}
-    cause = f"glibc {s.machine.os.glibc or 'here'} is older than the wheel needs; {build(plan)} is the newest that runs here"
+    values: dict[str, Any] = {"evidence": evidence(s, symptom), "remedy": take(plan), "command": command(s, plan)}
+    here = s.machine.os.glibc or "here"
+    cause = f"glibc {here} is older than the wheel needs; {build(plan)} is the newest that runs"
     if symptom is not None:
         return from_text(symptom, PIN_OLDER, cause=cause, **values)
-    return Finding(id="glibc", action=PIN_OLDER, cause=cause, **values)  # type: ignore[arg-type]
+    return Finding(id="glibc", action=PIN_OLDER, cause=cause, **values)
 
 
 def companion_without_wheel(s: Situation) -> Finding | None:
-    """A companion has no wheel for this Python: the newest torch whose companions have one."""
+    """Recognise that a companion has no wheel for this Python: the newest torch whose companions have one."""
     symptom = s.symptom("no-wheel-companion")
     if symptom is None:
         return None
     plan = s.proposed
     if plan.outcome not in _FITTING:
         return None
-    return from_text(symptom, PIN_OLDER, evidence=evidence(s, symptom), remedy=take(s, plan), command=command(s, plan))
+    return from_text(symptom, PIN_OLDER, evidence=evidence(s, symptom), remedy=take(plan), command=command(s, plan))
 
 
 def locked_without_wheel(s: Situation) -> Finding | None:
-    """A lock file chose what has no wheel here: bound the version, where an older one has."""
+    """Recognise that a lock file chose what has no wheel here: bound the version, where an older one has."""
     symptom = s.symptom("no-wheel-lock")
     if symptom is None:
         return None
@@ -67,12 +69,12 @@ def locked_without_wheel(s: Situation) -> Finding | None:
         return from_text(symptom, NO_SOLUTION, evidence=(symptom.text, reason))
     named = s.named_version
     older = named is not None and plan.torch is not None and numbers(plan.torch) < numbers(named)
-    remedy = f"{take(s, plan)}; in a project bound torch for this platform, and bind only the torch family to its index"
+    remedy = f"{take(plan)}; in a project bound torch for this platform, and bind only the torch family to its index"
     return from_text(symptom, PIN_OLDER if older else ENVIRONMENT, remedy=remedy, command=command(s, plan))
 
 
 def no_wheel(s: Situation) -> Finding | None:
-    """pip's one sentence with a dozen causes: the plan for what was wanted says which it is."""
+    """Pip's one sentence with a dozen causes: the plan for what was wanted says which it is."""
     symptom = s.symptom("no-wheel")
     if symptom is None or s.symptom("no-wheel-companion") is not None:
         return None
@@ -97,7 +99,7 @@ def no_wheel(s: Situation) -> Finding | None:
 
 
 def _can_be_had(s: Situation, symptom: Symptom, plan: Plan) -> Finding:
-    """What was wanted exists for this machine: another index or variant was asked than the one that has it."""
+    """Say that what was wanted exists for this machine: another index or variant was asked than the one that has it."""
     variant = s.named_variant
     cause = "what was wanted has a wheel for this machine: another index was asked, or under another variant"
     if variant is not None and variant != plan.variant:
@@ -105,13 +107,13 @@ def _can_be_had(s: Situation, symptom: Symptom, plan: Plan) -> Finding:
     s.prefer(plan)
     return from_text(
         symptom, INSTALL if s.installed is None else REINSTALL, cause=cause, evidence=evidence(s, symptom),
-        remedy=take(s, plan), command=command(s, plan), likely=resolve_needs_card(plan),
+        remedy=take(plan), command=command(s, plan), likely=resolve_needs_card(plan),
         question=WHICH_CARD if resolve_needs_card(plan) else "",
     )  # fmt: skip
 
 
 def conflict(s: Situation) -> Finding | None:
-    """Packages that ask for different versions of torch."""
+    """Recognise packages that ask for different versions of torch."""
     symptom = s.symptom("conflict")
     if symptom is None:
         return None
@@ -121,10 +123,12 @@ def conflict(s: Situation) -> Finding | None:
 
 
 def nothing_fits(s: Situation) -> Finding | None:
-    """What was asked for can't be had here, by the tables alone."""
+    """Say that what was asked for can't be had here, by the tables alone."""
     plan = s.asked
     if plan.outcome != BLOCKED or plan.blocked is None or s.fits:
         return None
+    if s.installed is not None and not s.complains and plan.blocked.rule in {"no-python", "version", "glibc"}:
+        return None  # what stands in the way of a new install says nothing of the one that is there
     way = next(iter(plan.alternatives), None)
     return Finding(
         id=plan.blocked.rule,
@@ -144,11 +148,11 @@ def not_installed(s: Situation) -> Finding | None:
     held = _held_back(s, plan)
     return Finding(
         id="not-installed",
-        severity="note" if not s.symptoms else "error",
+        severity="error" if s.symptoms else "warning",
         action=PIN_OLDER if held else INSTALL,
         cause=held or "torch isn't installed",
         evidence=evidence(s),
-        remedy=take(s, plan),
+        remedy=take(plan),
         command=command(s, plan).replace("--upgrade ", ""),
         likely=resolve_needs_card(plan),
         question=WHICH_CARD if resolve_needs_card(plan) else "",
@@ -172,36 +176,48 @@ def _held_back(s: Situation, plan: Plan) -> str:
 
 
 def unfit(s: Situation) -> Finding | None:
-    """The installed build is known and doesn't fit, for a reason that no other rule has taken up."""
+    """Recognise that the installed build is known and doesn't fit, for a reason that no other rule has taken up."""
     why = s.why_not
     if why is None or s.installed is None or why.rule in {"backend", "status", "other-variant"}:
         return None
     plan = s.proposed
     if plan.outcome not in _FITTING:
-        return Finding(id=why.rule, action=NO_SOLUTION, cause=why.text, evidence=evidence(s), remedy="nothing published fits")
+        return Finding(
+            id=why.rule, action=NO_SOLUTION, cause=why.text, evidence=evidence(s), remedy="nothing published fits"
+        )
     return Finding(
-        id=why.rule, action=REINSTALL, cause=why.text, evidence=evidence(s), remedy=take(s, plan),
+        id=why.rule, action=REINSTALL, cause=why.text, evidence=evidence(s), remedy=take(plan),
         command=command(s, plan), source=why.source,
     )  # fmt: skip
 
 
 def older_than_the_tables(s: Situation) -> Finding | None:
-    """A torch from before the tables begin, beside a card: nothing is known for it but the way to a newer one."""
+    """Recognise a torch from before the tables begin, beside a card: only the way to a newer one is known."""
     installed, plan = s.installed, s.newest
     if installed is None or installed.release is None or installed.vendor or not s.gpus or not s.text.strip():
         return None
     if s.catalog.release(installed.release) is not None or installed.pre or plan.outcome not in _FITTING:
+        return None
+    if not s.complains:
         return None
     return Finding(
         id="unknown-release",
         action=REINSTALL,
         cause=f"torch {installed.shown} isn't in the tables, so nothing can be said of it on this machine",
         evidence=evidence(s),
-        remedy=take(s, plan),
+        remedy=take(plan),
         command=command(s, plan),
         likely=True,
         question="what does `torchinstall doctor` say on the machine itself?",
     )
 
 
-__all__ = ["NONE", "companion_without_wheel", "conflict", "locked_without_wheel", "no_wheel", "not_installed", "old_glibc"]
+__all__ = [
+    "NONE",
+    "companion_without_wheel",
+    "conflict",
+    "locked_without_wheel",
+    "no_wheel",
+    "not_installed",
+    "old_glibc",
+]

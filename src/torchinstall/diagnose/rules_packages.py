@@ -12,6 +12,8 @@ from torchinstall.model.version import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchinstall.diagnose.situation import Situation
 
 _PAIRED_ALIKE = (2, 10)
@@ -19,7 +21,7 @@ _PAIRED_ALIKE = (2, 10)
 
 
 def vendor_build(s: Situation) -> Finding | None:
-    """A companion that doesn't fit a vendor's torch: the companion goes, the vendor's torch stays."""
+    """Recognise a companion that doesn't fit a vendor's torch: the companion goes, the vendor's torch stays."""
     symptom = s.symptom("companion", "cudart", "library-missing")
     installed = s.installed
     if symptom is None or installed is None or not installed.vendor:
@@ -30,13 +32,13 @@ def vendor_build(s: Situation) -> Finding | None:
         id="vendor-build-companion",
         cause=f"torch {installed.text} is a vendor's build, and a package from the public index was put beside it",
         evidence=evidence(s, symptom),
-        remedy="remove that package and take the one of the image; install others with the image's constraints (PIP_CONSTRAINT)",
+        remedy="take the image's own package instead; install others under its constraints (PIP_CONSTRAINT)",
         command="pip uninstall -y torchvision torchaudio",
     )
 
 
 def cuda_runtime_of_another(s: Situation) -> Finding | None:
-    """libcudart of another major is missing: something here was compiled for that CUDA."""
+    """Libcudart of another major is missing: something here was compiled for that CUDA."""
     symptom = s.symptom("cudart")
     if symptom is None:
         return None
@@ -55,7 +57,7 @@ def cuda_runtime_of_another(s: Situation) -> Finding | None:
             REINSTALL,
             cause=f"{names} here is compiled for CUDA {major}, and torch {installed.shown if installed else ''} isn't",
             evidence=evidence(s, symptom),
-            remedy=f"{take(s, plan)}, a build for CUDA {major}; or take a release of {names} for torch's CUDA",
+            remedy=f"{take(plan)}, a build for CUDA {major}; or take a release of {names} for torch's CUDA",
             command=command(s, plan),
         )
     plan = s.proposed
@@ -64,13 +66,13 @@ def cuda_runtime_of_another(s: Situation) -> Finding | None:
         REINSTALL,
         cause=f"a package here is compiled for CUDA {major}, and torch brings another CUDA",
         evidence=evidence(s, symptom),
-        remedy=f"install torch and its companions in one go: {take(s, plan)}" if plan.torch else symptom.signature.remedy,
+        remedy=f"install torch and its companions in one go: {take(plan)}" if plan.torch else symptom.signature.remedy,
         command=command(s, plan) or "torchinstall --upgrade torch torchvision torchaudio",
     )
 
 
 def companions(s: Situation) -> Finding | None:
-    """torchvision or torchaudio of another torch: by the text, or by the tables."""
+    """Torchvision or torchaudio of another torch: by the text, or by the tables."""
     symptom = s.symptom("companion")
     wrong = mismatched(s)
     if symptom is None and not wrong:
@@ -82,8 +84,8 @@ def companions(s: Situation) -> Finding | None:
         + (f"; {right} does" if right else "")
         for name, version, right in wrong
     ]
-    remedy = take(s, plan) + " with the companions that belong to it" if plan.torch else "install them together"
-    values = {
+    remedy = take(plan) + " with the companions that belong to it" if plan.torch else "install them together"
+    values: dict[str, Any] = {
         "id": "companion-mismatch",
         "evidence": (*evidence(s, symptom), *lines),
         "remedy": remedy,
@@ -94,7 +96,7 @@ def companions(s: Situation) -> Finding | None:
         values["cause"] = "; ".join(lines)
     if symptom is not None:
         return from_text(symptom, REINSTALL, **values)
-    return Finding(action=REINSTALL, **values)  # type: ignore[arg-type]
+    return Finding(action=REINSTALL, **values)
 
 
 def mismatched(s: Situation) -> list[tuple[str, str, str]]:
@@ -145,7 +147,9 @@ def _with_cuda(s: Situation, release: str, major: int) -> Plan | None:
     variants = [
         build.variant
         for build in s.catalog.builds(s.platform or "")
-        if build.torch == release and numbers(toolkit(build.variant))[:1] == (major,) and backend(build.variant) == "cuda"
+        if build.torch == release
+        and numbers(toolkit(build.variant))[:1] == (major,)
+        and backend(build.variant) == "cuda"
     ]
     default = s.catalog.default_variant(release, s.platform or "")
     for variant in sorted(variants, key=lambda v: (v != default, [-n for n in numbers(toolkit(v))])):
@@ -156,7 +160,7 @@ def _with_cuda(s: Situation, release: str, major: int) -> Plan | None:
 
 
 def toolkit_of_extension(s: Situation) -> Finding | None:
-    """An extension compiled with another toolkit: a newer major calls for torch's build of it, else the toolkit goes."""
+    """Recognise an extension compiled with another toolkit: a newer major calls for torch's build of it."""
     symptom = s.symptom("extension-toolkit")
     if symptom is None:
         return None
@@ -166,14 +170,14 @@ def toolkit_of_extension(s: Situation) -> Finding | None:
         return from_text(
             symptom,
             REINSTALL,
-            remedy=f"take a torch for CUDA {nvcc[0]}, or compile with a toolkit of CUDA {compiled[0]}; ready wheels need no toolkit",
+            remedy=f"take a torch for CUDA {nvcc[0]}, or a toolkit of CUDA {compiled[0]}; ready wheels need none",
             command=command(s, plan) if numbers(toolkit(plan.variant or ""))[:1] == nvcc[:1] else "",
         )
     return from_text(symptom, ENVIRONMENT)
 
 
 def library_missing(s: Situation) -> Finding | None:
-    """A library of the nvidia packages isn't there: torch was installed without all that it requires."""
+    """Recognise that a library of the nvidia packages isn't there: torch was installed without all that it requires."""
     symptom = s.symptom("library-missing")
     if symptom is None:
         return None
@@ -193,7 +197,9 @@ def torch_not_there(s: Situation) -> Finding | None:
     if symptom is None:
         return None
     low = s.text.lower()
-    if any(word in low for word in ("build isolation", "get_requires_for_build", "setup.py", "build_wheel", "pyproject")):
+    if any(
+        word in low for word in ("build isolation", "get_requires_for_build", "setup.py", "build_wheel", "pyproject")
+    ):
         return from_text(
             symptom,
             ENVIRONMENT,

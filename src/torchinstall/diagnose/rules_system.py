@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from torchinstall.diagnose.say import evidence, from_text
-from torchinstall.model.finding import ENVIRONMENT, NO_SOLUTION, Finding
+from torchinstall.model.finding import DRIVER, ENVIRONMENT, NO_SOLUTION, Finding
 from torchinstall.model.version import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchinstall.diagnose.situation import Situation
 
 MASKS = (
@@ -18,7 +20,7 @@ _HIDES_ALL = frozenset({"", "-1", "none", "void", "NoDevFiles"})
 
 
 def rosetta(s: Situation) -> Finding | None:
-    """An x86_64 Python on Apple silicon: translated, without MPS, and torch ended there with 2.2."""
+    """Recognise an x86_64 Python on Apple silicon: translated, without MPS, and torch ended there with 2.2."""
     machine = s.machine
     if machine.os.name != "macos" or not any(gpu.vendor == "apple" for gpu in s.gpus):
         return None
@@ -27,7 +29,7 @@ def rosetta(s: Situation) -> Finding | None:
     return Finding(
         id="rosetta",
         action=ENVIRONMENT,
-        cause="this Python is an x86_64 build that runs translated (Rosetta) on Apple silicon: torch can't use MPS in it",
+        cause="this Python is an x86_64 build, translated (Rosetta) on Apple silicon: torch can't use MPS in it",
         evidence=("the processor is Apple's, the Python is x86_64",),
         remedy="use an arm64 Python, then install torch there",
         command="uv venv --python cpython-3.12-macos-aarch64 && torchinstall torch",
@@ -53,7 +55,7 @@ def musl(s: Situation) -> Finding | None:
 
 
 def bits(s: Situation) -> Finding | None:
-    """A 32-bit Python."""
+    """Recognise a 32-bit Python."""
     if s.machine.python.bits != 32:  # noqa: PLR2004 - 32-bit
         return None
     return Finding(
@@ -73,7 +75,7 @@ def said_outright(s: Situation) -> list[Finding]:
         row = symptom.signature
         if row.strength != "text" or row.kind == "musl":
             continue
-        facts = {}
+        facts: dict[str, Any] = {}
         if row.kind in {"fabric-manager", "driver-mismatch", "compat-library"} and s.machine.nvidia is not None:
             facts["evidence"] = evidence(s, symptom)
         found.append(from_text(symptom, **facts))
@@ -97,14 +99,14 @@ def long_path(s: Situation) -> Finding | None:
     return from_text(
         symptom,
         "install" if plan.torch and plan.torch != row.torch else None,
-        cause=f"torch {row.torch} has paths of {row.longest} characters, too long for Windows' limit in an ordinary folder",
+        cause=f"torch {row.torch} has paths of {row.longest} characters, too long for Windows in an ordinary folder",
         remedy=f"take another release ({plan.torch} hasn't), or switch LongPathsEnabled on",
         command=f"torchinstall torch=={plan.torch}" if plan.torch else "",
     )
 
 
 def mask(s: Situation) -> Finding | None:
-    """A variable that hides every card: no wheel sees what the driver isn't allowed to show."""
+    """Recognise a variable that hides every card: no wheel sees what the driver isn't allowed to show."""
     for name in MASKS:
         value = s.machine.environment.get(name)
         if value is None or value.strip() not in _HIDES_ALL or not s.gpus:
@@ -118,6 +120,27 @@ def mask(s: Situation) -> Finding | None:
             command=f"unset {name}" if s.machine.os.name != "windows" else f"set {name}=",
         )
     return None
+
+
+_NOTED = (
+    ("fabric manager", "fabric-manager", ENVIRONMENT, "sudo systemctl start nvidia-fabricmanager"),
+    ("can't be opened by this user", "device-permission", ENVIRONMENT, "sudo usermod -aG render,video $USER"),
+    ("Level Zero driver", "level-zero-missing", DRIVER, ""),
+    ("under Rosetta", "rosetta", ENVIRONMENT, "uv venv --python cpython-3.12-macos-aarch64"),
+    ("nvidia-uvm", "nvidia-uvm", ENVIRONMENT, "sudo modprobe nvidia_uvm"),
+)
+"""Words in what the probes noted, and what such a note calls for."""
+
+
+def noted(s: Situation) -> list[Finding]:
+    """Return what the probes saw going wrong on the machine, in their own words."""
+    found = []
+    for note in s.machine.notes:
+        for words, name, action, line in _NOTED:
+            if words in note and s.gpus:
+                found.append(Finding(id=name, action=action, cause=note, evidence=evidence(s), command=line))
+                break
+    return found
 
 
 def gfx_override(s: Situation) -> Finding | None:

@@ -13,6 +13,8 @@ from torchinstall.resolve.cards import card_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchinstall.diagnose.situation import Situation
     from torchinstall.model.machine import Gpu
 
@@ -52,20 +54,20 @@ def amd_no_code(s: Situation) -> Finding | None:
             symptom,
             ENVIRONMENT,
             id="gfx-override-unseen",
-            cause="HSA_OVERRIDE_GFX_VERSION doesn't reach the process that loads HIP, or names code that the build hasn't",
+            cause="HSA_OVERRIDE_GFX_VERSION doesn't reach the process, or names code that the build hasn't",
             evidence=evidence(s, symptom),
-            remedy="set it in the environment of the very process (service, notebook, container); it stays an experiment",
+            remedy="set it for the very process (service, notebook, container); it stays an experiment",
         )
     plan = s.proposed
     gfx = next((gpu.gfx for gpu in s.gpus if gpu.gfx), None)
-    common = {"id": "no-kernel-image", "evidence": evidence(s, symptom)}
+    common: dict[str, Any] = {"id": "no-kernel-image", "evidence": evidence(s, symptom)}
     cause = f"this build has no working code for {gfx}" if gfx else symptom.signature.cause
     if plan.outcome in {INSTALLABLE, SATISFIED} and backend(plan.variant or "") == "rocm":
         older = symptom.signature.kind == "gfx-dropped" and numbers(plan.torch or "") < _newest_rocm(s)
         action = PIN_OLDER if older else wheel_action(s, plan)
         if action == "install":
             action = REINSTALL
-        return from_text(symptom, action, cause=cause, remedy=take(s, plan), command=command(s, plan), **common)
+        return from_text(symptom, action, cause=cause, remedy=take(plan), command=command(s, plan), **common)
     if s.machine.os.name == "windows" or s.machine.os.wsl:
         remedy = f"take the wheel of {_AMD_INDEX.format(gfx=gfx or 'gfxNNNN')}"
         return from_text(symptom, REINSTALL, cause=cause, remedy=remedy, **common)
@@ -112,7 +114,7 @@ def amd_on_windows(s: Situation) -> Finding | None:
     python = s.machine.python.version or ""
     way = next((way for way in plan.alternatives if way.reason.rule == "if-python"), None)
     if plan.outcome in {INSTALLABLE, SATISFIED} and plan.variant != "cpu":
-        return from_text(symptom, "install", evidence=evidence(s, symptom), remedy=take(s, plan), command=command(s, plan))
+        return from_text(symptom, "install", evidence=evidence(s, symptom), remedy=take(plan), command=command(s, plan))
     if not python:
         return None
     other = way.reason.params.get("python", "3.12") if way else "3.12"
@@ -132,12 +134,12 @@ def xpu_runtime(s: Situation) -> Finding | None:
     if symptom is None:
         return None
     if s.installed is not None and s.installed.variant not in {None, "xpu"} and "intel" in s.vendors():
-        return from_text(symptom, REINSTALL, remedy=take(s, s.proposed), command=command(s, s.proposed))
+        return from_text(symptom, REINSTALL, remedy=take(s.proposed), command=command(s, s.proposed))
     return from_text(symptom, DRIVER, evidence=evidence(s, symptom))
 
 
 def ascend_pair(s: Situation) -> Finding | None:
-    """torch and torch_npu of different releases, a chip that it doesn't know, or packages that disagree on torch."""
+    """Torch and torch_npu of different releases, a chip that it doesn't know, or packages that disagree on torch."""
     told = s.machine.installed
     plugin = told.get("torch-npu")
     torch = s.installed.release if s.installed else None
@@ -150,7 +152,7 @@ def ascend_pair(s: Situation) -> Finding | None:
         return Finding(
             id="torch-npu-mismatch",
             action=REINSTALL,
-            cause=f"torch_npu {plugin} belongs to torch {'.'.join(map(str, numbers(plugin)[:3]))}, and torch {torch} is installed",
+            cause=f"torch_npu {plugin} is made for the torch of its own number, and torch {torch} is installed",
             evidence=evidence(s, symptom),
             remedy=f"install the pair that belongs together: {build(plan)} with its torch_npu",
             command="torchinstall --upgrade torch --variant npu",
@@ -168,11 +170,13 @@ def ascend_pair(s: Situation) -> Finding | None:
         )
     if symptom.signature.kind == "npu-soc" and plan.outcome == BLOCKED:
         return from_text(symptom, NO_SOLUTION, remedy=plan.blocked.text if plan.blocked else "")
-    return from_text(symptom, REINSTALL, command=symptom.signature.command or "torchinstall --upgrade torch --variant npu")
+    return from_text(
+        symptom, REINSTALL, command=symptom.signature.command or "torchinstall --upgrade torch --variant npu"
+    )
 
 
 def jetson(s: Situation) -> Finding | None:
-    """A Tegra board with a CPU build or a desktop wheel: NVIDIA's own wheels, where its JetPack still has some."""
+    """Recognise a Tegra board with a CPU build or a desktop wheel: NVIDIA's own wheels, where there still are some."""
     board = s.machine.jetson
     if board is None:
         return None
@@ -199,7 +203,7 @@ def jetson(s: Situation) -> Finding | None:
         action=REINSTALL,
         cause="the ordinary aarch64 wheel that is installed doesn't use the GPU of this board",
         evidence=evidence(s, symptom),
-        remedy=take(s, plan) if good else advice,
+        remedy=take(plan) if good else advice,
         command=command(s, plan) if good else "",
         source=row.source if row else "",
     )
@@ -217,11 +221,11 @@ def mps_macos(s: Situation) -> Finding | None:
             symptom,
             ENVIRONMENT,
             id="no-metal",
-            cause=f"macOS {version} is new enough for torch {installed.release if installed else ''}: this session can't reach Metal",
+            cause=f"macOS {version} is new enough for this torch: this session can't reach Metal",
             remedy="run it in a session at the screen, not through ssh, a sandbox or a virtual machine",
         )
     plan = s.newest
-    return from_text(symptom, PIN_OLDER, evidence=evidence(s, symptom), remedy=take(s, plan), command=command(s, plan))
+    return from_text(symptom, PIN_OLDER, evidence=evidence(s, symptom), remedy=take(plan), command=command(s, plan))
 
 
 def _newest_rocm(s: Situation) -> tuple[int, ...]:
@@ -235,4 +239,9 @@ def _integrated(s: Situation, gpu: Gpu) -> bool:
     if gpu.gfx and s.catalog.gfx_is_target(gpu.gfx):
         return False
     name = (gpu.name or "").lower()
-    return bool(gpu.integrated) or "igpu" in name or "radeon graphics" in name or gpu.gfx in {"gfx1036", "gfx90c", "gfx1103"}
+    return (
+        bool(gpu.integrated)
+        or "igpu" in name
+        or "radeon graphics" in name
+        or gpu.gfx in {"gfx1036", "gfx90c", "gfx1103"}
+    )

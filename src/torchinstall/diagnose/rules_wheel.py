@@ -11,6 +11,8 @@ from torchinstall.model.plan import SATISFIED, UNDETERMINED, Plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchinstall.diagnose.situation import Situation
 
 _FITTING = frozenset({INSTALLABLE, SATISFIED})
@@ -18,22 +20,28 @@ _NO_CODE = "no-kernel"
 
 
 def cpu_build(s: Situation) -> Finding | None:
-    """A CPU build beside an accelerator: the commonest cause of ``is_available() is False``."""
+    """Recognise a CPU build beside an accelerator: the commonest cause of ``is_available() is False``."""
     if not is_cpu(s.installed) or not s.gpus or s.machine.jetson is not None:
         return None
-    symptom = s.symptom("cpu-build", "cpu-build-text", "not-visible", "detection", "extra-index")
+    symptom = s.symptom("cpu-build", "cpu-build-text", "not-visible", "not-visible-env", "cpu-version", "detection")
     why = s.why_not
     if why is not None and why.rule not in {"not-cpu", "backend", "other-variant"} and symptom is None:
         return None
     if (s.newest.variant or "cpu") == "cpu" and s.newest.outcome in _FITTING:
         return None  # what is here is no accelerator that torch has wheels for
-    return _other_build(s, "cpu-build", f"torch {_shown(s)} is a build without GPU support, and a card is here", symptom)
+    return _other_build(
+        s, "cpu-build", f"torch {_shown(s)} is a build without GPU support, and a card is here", symptom
+    )
 
 
 def cpu_build_by_text(s: Situation) -> Finding | None:
-    """The text speaks of a CPU build, and the facts don't say what is installed."""
+    """Recognise that the text speaks of a CPU build, and the facts don't say what is installed."""
     symptom = s.symptom("cpu-build", "cpu-build-text")
-    if symptom is None or (s.installed is not None and not is_cpu(s.installed) and symptom.signature.kind != "cpu-build"):
+    if symptom is None and s.installed is None:
+        symptom = s.symptom("cpu-version")
+    if symptom is None or (
+        s.installed is not None and not is_cpu(s.installed) and symptom.signature.kind != "cpu-build"
+    ):
         return None
     plan = s.proposed
     return from_text(
@@ -41,7 +49,7 @@ def cpu_build_by_text(s: Situation) -> Finding | None:
         REINSTALL,
         id="cpu-build",
         evidence=evidence(s, symptom),
-        remedy=take(s, plan) if plan.torch and s.gpus else symptom.signature.remedy,
+        remedy=take(plan) if plan.torch and s.gpus else symptom.signature.remedy,
         command=command(s, plan) if s.gpus else "torchinstall --upgrade torch",
         likely=not s.gpus,
         question="" if s.gpus else WHICH_CARD,
@@ -59,7 +67,7 @@ def detection_failed(s: Situation) -> Finding | None:
     return from_text(
         symptom,
         action,
-        remedy=take(s, plan) if plan.torch else symptom.signature.remedy,
+        remedy=take(plan) if plan.torch else symptom.signature.remedy,
         command=command(s, plan) or 'torchinstall --gpu "RTX 4090" torch',
         evidence=evidence(s, symptom),
         likely=not settled,
@@ -68,7 +76,7 @@ def detection_failed(s: Situation) -> Finding | None:
 
 
 def no_code(s: Situation) -> Finding | None:
-    """The wheel has no code for the card: by the text, or by the tables alone."""
+    """Recognise that the wheel has no code for the card: by the text, or by the tables alone."""
     symptom = s.symptom("no-kernel", "capability-warning")
     why = s.why_not
     by_facts = why is not None and why.rule == _NO_CODE
@@ -81,7 +89,7 @@ def no_code(s: Situation) -> Finding | None:
 
 
 def _contradicted(s: Situation, warning_only: bool) -> Finding:
-    """The tables say that the build has code for every card here."""
+    """Say that the tables say that the build has code for every card here."""
     symptom = s.symptom("no-kernel", "capability-warning")
     if warning_only:
         return Finding(
@@ -99,7 +107,7 @@ def _contradicted(s: Situation, warning_only: bool) -> Finding:
         action=ENVIRONMENT,
         cause=f"torch {_shown(s)} has code for the cards here; what has none is something else: {others}",
         evidence=evidence(s, symptom),
-        remedy="rebuild or update the package that the traceback names, or hide the other card with CUDA_VISIBLE_DEVICES",
+        remedy="rebuild or update the package that the traceback names, or hide the other card",
         command="torchinstall verify",
         likely=True,
         question="which package is named last in the traceback?",
@@ -112,15 +120,15 @@ def _other_build(s: Situation, name: str, cause: str, symptom: object, source: s
 
     seen = symptom if isinstance(symptom, Symptom) else None
     facts = evidence(s, seen)
-    common = {"id": name, "cause": cause, "evidence": facts, "source": source}
+    common: dict[str, Any] = {"id": name, "cause": cause, "evidence": facts, "source": source}
     if s.pinned() and s.asked.outcome not in _FITTING and s.asked.outcome != UNDETERMINED:
         way = next(iter(s.asked.alternatives), None)
         reason = s.asked.blocked.text if s.asked.blocked else "nothing published fits"
         remedy = f"{reason}; torch {way.torch}+{way.variant} would run, if {way.reason.text}" if way else reason
-        return Finding(action=NO_SOLUTION, remedy=remedy, **common)  # type: ignore[arg-type]
+        return Finding(action=NO_SOLUTION, remedy=remedy, **common)
     plan = s.proposed
     if plan.outcome in _FITTING and plan.variant is not None:
-        remedy = take(s, plan) + _overruled(s)
+        remedy = take(plan) + _overruled(s)
         known = not resolve_needs_card(plan)
         return Finding(
             action=wheel_action(s, plan) if s.installed else REINSTALL,
@@ -128,25 +136,32 @@ def _other_build(s: Situation, name: str, cause: str, symptom: object, source: s
             command=command(s, plan),
             likely=not known,
             question="" if known else WHICH_CARD,
-            **common,  # type: ignore[arg-type]
+            **common,
         )
     if plan.outcome == UNDETERMINED:
         remedy = "install the build for the card; torchinstall chooses it on that machine"
-        return Finding(action=REINSTALL, remedy=remedy, command="torchinstall --upgrade torch", likely=True, question=WHICH_CARD, **common)  # type: ignore[arg-type]
-    return _blocked(s, plan, common)
+        return Finding(
+            action=REINSTALL,
+            remedy=remedy,
+            command="torchinstall --upgrade torch",
+            likely=True,
+            question=WHICH_CARD,
+            **common,
+        )
+    return _blocked(plan, common)
 
 
-def _blocked(s: Situation, plan: Plan, common: dict[str, object]) -> Finding:
+def _blocked(plan: Plan, common: dict[str, Any]) -> Finding:
     alone = next((item for item in plan.per_device if item.torch), None)
     reason = plan.blocked.text if plan.blocked else "nothing published fits"
     if alone is not None:
         remedy = f"{reason}; hide the others: with {alone.hide} torch {alone.torch}+{alone.variant} runs"
-        return Finding(action=ENVIRONMENT, remedy=remedy, command=f"export {alone.hide}", **common)  # type: ignore[arg-type]
+        return Finding(action=ENVIRONMENT, remedy=remedy, command=f"export {alone.hide}", **common)
     rule = plan.blocked.rule if plan.blocked else ""
     if rule == "driver-too-old" or rule.startswith("blocked-"):
-        return Finding(action=DRIVER, remedy=reason, **common)  # type: ignore[arg-type]
+        return Finding(action=DRIVER, remedy=reason, **common)
     remedy = f"{reason}; what is left is a CPU build (--cpu), or building torch from source"
-    return Finding(action=NO_SOLUTION, remedy=remedy, **common)  # type: ignore[arg-type]
+    return Finding(action=NO_SOLUTION, remedy=remedy, **common)
 
 
 def _overruled(s: Situation) -> str:

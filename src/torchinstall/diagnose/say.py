@@ -66,7 +66,7 @@ def command(situation: Situation, plan: Plan) -> str:
     return " ".join(words)
 
 
-def take(situation: Situation, plan: Plan) -> str:
+def take(plan: Plan) -> str:
     """Return the remedy of taking a plan's wheel, with the newest that fits where that is another."""
     text = f"install {build(plan)}"
     newer = next((way for way in plan.alternatives if way.reason.rule == "if-upgrade"), None)

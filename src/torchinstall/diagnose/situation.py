@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 COMPANIONS = ("torchvision", "torchaudio")
 _VERSION = re.compile(r"\btorch\s{0,2}(==|~=)\s{0,2}(\d+\.\d+(?:\.\d+)?)(?:\+([a-z]\w{1,9}(?:\.\d{1,2})?))?")
+_TOOL_OUTPUT = re.compile(
+    r"PyTorch version:|Collecting environment information|NVIDIA-SMI \d|ROCk module|npu-smi \d|Driver Version *:|"
+    r"^\s{0,8}[\[{]\s{0,8}\"schema\"",
+    re.MULTILINE,
+)
+_COMPLAINT = re.compile(
+    r"Traceback \(most recent|^\s{0,12}(?:\w{1,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Warning|Exception):|^ERROR:|^error:",
+    re.MULTILINE,
+)
 _WHICH_CARD = "which card is it? `torchinstall detect --json` on that machine says it"
 
 
@@ -55,6 +64,14 @@ class Situation:
     def symptom(self, *kinds: str) -> Symptom | None:
         """Return the first symptom of one of these kinds."""
         return next((s for s in self.symptoms if s.signature.kind in kinds), None)
+
+    @property
+    def complains(self) -> bool:
+        """Whether the text tells of a failure; the bare output of a tool that describes a machine doesn't."""
+        text = self.text
+        if not text.strip():
+            return False
+        return _TOOL_OUTPUT.search(text) is None or _COMPLAINT.search(text) is not None
 
     # Machine
 
@@ -234,7 +251,7 @@ class Situation:
                 return plan.replace(
                     warnings=(assumed, *(w for w in plan.warnings if not w.rule.startswith("left-"))),
                     devices=(),
-                    alternatives=self._others(machine, request, plan),
+                    alternatives=(*self._others(machine, request, plan), *_by_driver(plan))[:4],
                 )
         return None
 
@@ -282,6 +299,9 @@ class Situation:
                 return [f"{code // 10}.{code % 10}" for code in sorted(listed.sass)]
         return []
 
+    def _card_in_text(self) -> str | None:
+        return _card_of(self.symptom("capability-warning")) or _card_of(self.symptom("no-kernel"))
+
     @staticmethod
     def _codes(machine: Machine) -> set[str]:
         return {gpu.compute_capability for gpu in machine.gpus or () if gpu.compute_capability}
@@ -290,6 +310,9 @@ class Situation:
         """Return the machine with what the text itself tells of driver and card."""
         symptom = self.symptom("driver-old")
         api = symptom.group("api") if symptom else ""
+        if not machine.gpus and machine.jetson is None and (symptom or self.symptom("capability-warning", "no-kernel")):
+            # These texts are about an NVIDIA card, whether or not anybody has named it.
+            machine = machine.replace(gpus=(Gpu(vendor="nvidia", name=self._card_in_text()),))
         driver = machine.nvidia
         if api and (driver is None or driver.version is None) and "nvidia" in {g.vendor for g in machine.gpus or ()}:
             known = [branch for number, branch in self.catalog.signatures.drivers if number <= int(api)]
@@ -300,11 +323,17 @@ class Situation:
         warned = self.symptom("capability-warning", "no-kernel")
         cc = (warned.group("cc") or _dotted(warned.group("sm"))) if warned else ""
         if cc and machine.gpus and all(g.compute_capability is None for g in machine.gpus if g.vendor == "nvidia"):
-            gpus = tuple(
-                gpu.replace(compute_capability=cc) if gpu.vendor == "nvidia" else gpu for gpu in machine.gpus
-            )
+            gpus = tuple(gpu.replace(compute_capability=cc) if gpu.vendor == "nvidia" else gpu for gpu in machine.gpus)
             machine = machine.replace(gpus=gpus)
         return machine
+
+
+def _by_driver(plan: Plan) -> tuple[Alternative, ...]:
+    return tuple(way for way in plan.alternatives if way.reason.rule.startswith("if-driver"))
+
+
+def _card_of(symptom: Symptom | None) -> str | None:
+    return symptom.group("card").strip() or None if symptom is not None else None
 
 
 def resolve_needs_card(plan: Plan) -> bool:

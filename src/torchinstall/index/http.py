@@ -169,6 +169,7 @@ def _read(
 ) -> tuple[Page, bool]:
     status = response.status_code
     if status in _GONE:
+        next(response.iter_content(65536), b"")  # a connection whose answer was read can be used again
         return Page(url=url, state=ABSENT), False
     if status == _UNCHANGED and kept is not None:
         text = kept.body.decode("utf-8", "replace")

@@ -109,12 +109,8 @@ def _scanned(remote: RemoteWheel, *, whole: bool) -> tuple[Scan | None, str]:
 
 def _from_table(found: Measured, cuda: str) -> tuple[int, ...]:
     platform = "linux_aarch64" if found.filename.endswith("aarch64.whl") else "linux_x86_64"
-    own = [archs for version, where, archs in found.table if version == cuda and where == platform]
-    if own:
-        return own[0]
-    # A table that doesn't tell hosts apart holds what any of them has: 2.11's names sm_110, of Arm alone.
-    plain = [archs for version, where, archs in found.table if version == cuda and not where]
-    return plain[0] if plain and platform == "linux_x86_64" else ()
+    # A table that doesn't tell hosts apart holds what any of them has: that of 2.11 names sm_110, of Arm alone.
+    return next((archs for version, where, archs in found.table if version == cuda and where == platform), ())
 
 
 def _variant(said: dict[str, str | None], wheel: WheelFile) -> str | None:

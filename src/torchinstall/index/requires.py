@@ -51,18 +51,18 @@ def carried_dependencies(
     *,
     session: Client,
     environment: Mapping[str, str] | None = None,
-    extras: Mapping[str, Iterable[str]] | None = None,
+    with_extras: Mapping[str, Iterable[str]] | None = None,
     limit_s: float = 3.0,
 ) -> dict[str, str]:
     """Return the pinned dependencies of wheels that their index carries, as name to index URL.
 
     ``environment`` holds the target's values for markers (PEP 508) where they differ from this machine's;
-    ``extras`` those that are installed, by the name of the wheel.
+    ``with_extras`` the extras that are installed, by the name of the wheel.
     What can't be looked up is left out: the installer then takes it from the default index.
     """
     found: dict[str, str] = {}
     layer: list[tuple[WheelFile, frozenset[str]]] = [
-        (wheel, frozenset((extras or {}).get(wheel.name, ()))) for wheel in wheels
+        (wheel, frozenset((with_extras or {}).get(wheel.name, ()))) for wheel in wheels
     ]
     own = {wheel.name for wheel, _ in layer}
     for _ in range(DEPTH):

@@ -20,7 +20,8 @@ class Job(Value):
     ``reinstall``: packages to replace even where the version looks right (metadata of the default index has
     no local part). ``bound``: other packages that must come from one index (triton of a ROCm build), by name.
     ``show``: the installer's progress may go to the terminal. ``held``: descriptors that it inherits, so that
-    the lock of the environment stays for as long as it runs. ``require_hashes``: nothing without a known hash.
+    the lock of the environment stays for as long as it runs. ``hashes``: where it has any, only files with these
+    (``name==version`` to sha256).
     """
 
     plan: Plan
@@ -32,7 +33,7 @@ class Job(Value):
     offline: bool = False
     show: bool = True
     held: tuple[int, ...] = ()
-    require_hashes: bool = False
+    hashes: Mapping[str, str] = EMPTY
 
 
 class Change(Value):

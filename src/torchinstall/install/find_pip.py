@@ -59,10 +59,9 @@ def find_pip(python: str, environ: Mapping[str, str], folder: Path) -> Pip:
     if own is not None and at_least(own, MINIMUM):
         return Pip(python=python, version=own)
     bundled = _output([python, "-c", _BUNDLED], dict(environ))
-    for path in [bundled] if bundled else []:
-        found = _version(Pip(python=python, version="", path=path), environ)
-        if found is not None and at_least(found, MINIMUM):
-            return Pip(python=python, version=found, path=path)
+    version = _unpack(bundled, folder / "pip") if bundled else None
+    if version is not None:
+        return Pip(python=python, version=version, path=str(folder / "pip"))
     borrowed = _borrow(python, environ, folder)
     if borrowed is not None:
         return borrowed
@@ -72,6 +71,21 @@ def find_pip(python: str, environ: Mapping[str, str], folder: Path) -> Pip:
         why=f"it has no pip {MINIMUM} or newer{old}, its Python doesn't bring one, and uv couldn't fetch one",
         todo=["use uv, which needs no pip: --installer uv", f"or give it one: {python} -m ensurepip --upgrade"],
     )
+
+
+def _unpack(wheel: str, place: Path) -> str | None:
+    """Unpack a bundled pip, which starts in a third of the time that it needs from its archive; return its version."""
+    import zipfile
+
+    version = wheel.replace("\\", "/").rpartition("/")[2].split("-")[1]
+    if not at_least(version, MINIMUM):
+        return None
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(place)
+    except (OSError, zipfile.BadZipFile):
+        return None
+    return version
 
 
 def _borrow(python: str, environ: Mapping[str, str], folder: Path) -> Pip | None:

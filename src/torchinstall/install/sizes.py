@@ -65,9 +65,7 @@ def ample(job: Job, environ: Mapping[str, str]) -> bool:
 
 def pinned_bytes(job: Job, session: Client) -> int | None:
     """Return the size of the torch family's own wheels in bytes, ``None`` where nobody says it."""
-    wheels = [
-        Wheel(name=pin.name, version=pin.version, url=pin.url or "", size=pin.size) for pin in job.plan.packages
-    ]
+    wheels = [Wheel(name=pin.name, version=pin.version, url=pin.url or "", size=pin.size) for pin in job.plan.packages]
     known = with_sizes([wheel for wheel in wheels if wheel.url or wheel.size is not None], session)
     sizes = [wheel.size for wheel in known if wheel.size is not None]
     return sum(sizes) if sizes and len(sizes) == len(wheels) else None

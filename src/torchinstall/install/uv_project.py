@@ -96,6 +96,8 @@ def project_text(job: Job, *, default_url: str | None) -> str:
 
 def constraints_text(job: Job) -> str:
     """Return the pins that have a hash, as a constraints file; ``""`` where none has."""
+    if job.hashes:
+        return "".join(f"{name} --hash=sha256:{sha256}\n" for name, sha256 in sorted(job.hashes.items()))
     lines = [
         f"{canonical(pin.name)}=={pin.version} --hash=sha256:{pin.sha256}"
         for pin in job.plan.packages

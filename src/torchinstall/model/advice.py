@@ -160,13 +160,17 @@ class Judged(Value):
 
 
 class Advised(Value):
-    """The whole answer. ``uses``: each flag with whence it is known; ``best``: the newest that may be had here."""
+    """The whole answer. ``uses``: each flag with whence it is known; ``best``: the newest that may be had here.
+
+    ``variant`` is the one that was named; ``rules`` are those that the scan looked for.
+    """
 
     judged: Judged
     target: str
     installed: str | None
     plan: Plan
     best: Plan | None = None
+    variant: str | None = None
     uses: Mapping[str, str] = EMPTY
     scan: Scan | None = None
     rules: tuple[Migration, ...] = ()

@@ -24,7 +24,7 @@ class Copy(Value):
 
 
 class Gap(Value):
-    """A requirement of an installed package that isn't met: ``wanted`` as written, ``found`` the version or ``None``."""
+    """A requirement that isn't met: ``wanted`` as written, ``found`` the version that is there or ``None``."""
 
     package: str
     version: str

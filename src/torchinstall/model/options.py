@@ -38,6 +38,10 @@ class Options(Value):
     keep: bool = False
     verify: bool = True
     replace_vendor_build: bool = False
+    installer: str = "uv"
+    require_hashes: bool = False
+    write_constraints: str | None = None
+    bundle: str | None = None
 
     @property
     def declares(self) -> bool:

@@ -34,26 +34,30 @@ class Value:
 
     _fields: tuple[str, ...] = ()
     _defaults: dict[str, Any] = {}  # noqa: RUF012 - filled once per class, never written after
+    _blank: dict[str, Any] = {}  # noqa: RUF012 - as above: every field with its default
+    _required: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
         names = [name for name in cls.__annotations__ if not name.startswith("_")]
         cls._fields = (*[n for n in cls._fields if n not in names], *names)
         own = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
         cls._defaults = {**cls._defaults, **own}
+        cls._blank = {name: cls._defaults.get(name, _MISSING) for name in cls._fields}
+        cls._required = tuple(name for name in cls._fields if name not in cls._defaults)
 
     if not TYPE_CHECKING:
 
         def __init__(self, **values):  # noqa: ANN003, ANN204
             fields = self.__dict__
-            for name in self._fields:
-                value = values.pop(name, _MISSING)
-                if value is _MISSING:
-                    value = self._defaults.get(name, _MISSING)
-                    if value is _MISSING:
-                        raise TypeError(f"{type(self).__name__} needs {name!r}")
-                fields[name] = value
-            if values:
-                raise TypeError(f"{type(self).__name__} has no {', '.join(map(repr, sorted(values)))}")
+            fields.update(self._blank)  # in the order of the fields, whatever the order of the arguments
+            fields.update(values)
+            for name in self._required:
+                if fields[name] is _MISSING:
+                    raise TypeError(f"{type(self).__name__} needs {name!r}")
+            if len(fields) != len(self._blank):
+                raise TypeError(
+                    f"{type(self).__name__} has no {', '.join(map(repr, sorted(set(values) - set(self._blank))))}"
+                )
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be set")

@@ -7,8 +7,8 @@ import re
 from torchinstall.model.finding import ERROR, NOTE, WHEEL_ACTIONS
 from torchinstall.model.machine_json import machine_to_json
 from torchinstall.output.jsonout import SCHEMA, plan_to_json, verdict_to_json
-from torchinstall.output.lines import BAD, GOOD, NOTE as NOTED
-from torchinstall.output.lines import PLAIN, QUIET, STRONG, Line, section
+from torchinstall.output.lines import BAD, GOOD, PLAIN, QUIET, STRONG, Line, section
+from torchinstall.output.lines import NOTE as NOTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,11 @@ def bundle_lines(diagnosis: Diagnosis, facts: Mapping[str, str]) -> list[Line]:
         lines.append(Line(text=f"- {finding.severity} {finding.id}: {finding.cause}"))
         lines += [Line(text=f"  - {text}") for text in finding.evidence]
     if diagnosis.verdict is not None and diagnosis.verdict.tail:
-        lines += [Line(text="```"), *(Line(text=text) for text in diagnosis.verdict.tail.splitlines()[-20:]), Line(text="```")]
+        lines += [
+            Line(text="```"),
+            *(Line(text=text) for text in diagnosis.verdict.tail.splitlines()[-20:]),
+            Line(text="```"),
+        ]
     return [line.replace(text=private_removed(line.text)) for line in lines]
 
 

@@ -31,7 +31,7 @@ from torchinstall.probe.masks import apply_masks
 from torchinstall.probe.nvidia import NvidiaFacts, nvidia_facts
 from torchinstall.probe.pci import AMD, HUAWEI, NVIDIA, other_gpus, sysfs_pci_devices
 from torchinstall.probe.target import TargetFacts, TargetQuestion
-from torchinstall.probe.variables import reported_variables
+from torchinstall.probe.variables import build_hints, reported_variables
 from torchinstall.probe.windows import registry_adapters
 
 TYPE_CHECKING = False
@@ -211,7 +211,10 @@ class _Detection:
         if marks.build:
             self._sources["container.build"] = marks.build[0]
         return Container(
-            kind=marks.kind, build=bool(marks.build), gpu_access=access, evidence=(*marks.build, *evidence)
+            kind=marks.kind,
+            build=bool(marks.build),
+            gpu_access=access,
+            evidence=(*marks.build, *evidence, *(build_hints(system) if marks.build else ())),
         )
 
     def _cards(self, pci_id: str) -> Any:

@@ -55,3 +55,9 @@ def accelerator_hints(system: System) -> tuple[str, ...]:
     families = [name for name in sorted(environ) if name.startswith(("ROCM_", "ASCEND_")) and environ[name]]
     hints.extend(f"{name}={environ[name]}" if name in REPORTED else name for name in families)
     return tuple(hints)
+
+
+def build_hints(system: System) -> tuple[str, ...]:
+    """Return what a build says of the cards that its image is meant for; a hint for people, never the answer."""
+    value = system.environ.get("TORCH_CUDA_ARCH_LIST")
+    return (f"TORCH_CUDA_ARCH_LIST={value}",) if value else ()

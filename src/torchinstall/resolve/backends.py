@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 _CARDS = {"cuda": cuda, "rocm": rocm, "xpu": xpu}
 
 
-def verdicts(
-    selection: Selection, machine: Machine, request: Request, target: Target, catalog: Catalog
-) -> Verdicts:
+def verdicts(selection: Selection, machine: Machine, request: Request, target: Target, catalog: Catalog) -> Verdicts:
     """Return the rules of the selection's backend, ready to be asked about one build after the other."""
     cards, kind = selection.cards, selection.backend
     if kind == "cuda":
         return cuda.Verdicts(cards, machine, target, catalog)
     rules: dict[str, Callable[[Build], Reason | None]] = {
-        "rocm": lambda build: rocm.why_not(build, cards, machine, catalog),
+        "rocm": lambda build: rocm.why_not(build, cards, machine, catalog, named=selection.named),
         "xpu": lambda build: xpu.why_not(build, cards, machine, catalog),
         NPU: lambda build: npu.why_not(build, cards, machine, request, target, catalog),
         MPS: lambda build: mps_floor(build, target, catalog),
@@ -58,7 +56,8 @@ def devices(selection: Selection, build: Build, catalog: Catalog) -> tuple[Devic
     rules = _CARDS.get(selection.backend)
     if rules is None:
         return tuple(Device(gpu=card.number, runs="yes") for card in selection.cards)
-    return rules.devices(build, selection.cards, catalog)
+    found: tuple[Device, ...] = rules.devices(build, selection.cards, catalog)
+    return found
 
 
 def needs(selection: Selection, solution: Solution, machine: Machine, catalog: Catalog) -> tuple[Need, ...]:

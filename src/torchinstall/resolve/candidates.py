@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from torchinstall.model.request import Request, Wish
     from torchinstall.resolve.backends import Verdicts
 
+
 class Candidate:
-    """One build, and by which rule it loses (``rule`` is ``None``: it fits). The sentence is made when it is asked for."""
+    """One build, and by which rule it loses (``None``: it fits); the sentence is made when it is asked for."""
 
     __slots__ = ("_said", "_say", "build", "rule")
 
@@ -191,7 +192,7 @@ class _Judge:
         self._rules: Verdicts = backends.verdicts(selection, machine, request, target, catalog)
 
     def eligible(self, builds: tuple[Build, ...]) -> tuple[int, ...]:
-        """Return the numbers of the builds that are of the backend at all: the others can't fit, whatever else holds."""
+        """Return the numbers of the builds that are of the backend at all: no other can fit."""
         known = shelf(self._catalog, ("eligible", self._target.platform, self._kinds))
         key = (id(builds), self._named)
         if key not in known:
@@ -226,7 +227,7 @@ class _Judge:
         kind = backend(build.variant)
         if kind not in self._kinds:
             rule = "not-cpu" if kind == CPU and self._selection.backend != "cpu" else "backend"
-            return Candidate(build, rule, lambda: self._wrong_backend(build, rule))
+            return Candidate(build, rule, lambda: self._wrong_backend(build.variant, rule))
         key = (build.torch, build.variant)
         if key not in self._wheels:
             self._wheels[key] = why_no_wheel(build, self._target)
@@ -239,15 +240,20 @@ class _Judge:
             return Candidate(build, "status", lambda: reason("status", source=build.source, **facts))
         return Candidate(build, None, None)
 
-    def _wrong_backend(self, build: Build, rule: str) -> Reason:
+    def _wrong_backend(self, variant: str, rule: str) -> Reason:
         selection = self._selection
-        if selection.backend == "cpu":
-            return reason("backend", variant=build.variant, target="a machine without an accelerator")
         names = ", ".join(dict.fromkeys(card.name for card in selection.cards))
-        target = names or f"a {selection.backend} machine"
-        if rule == "not-cpu":
-            return reason("not-cpu", target=target)
-        return reason("backend", variant=build.variant, target=target)
+        known = shelf(self._catalog, ("wrong backend", selection.backend, names))
+        if variant not in known:
+            target = names or f"a {selection.backend} machine"
+            if selection.backend == "cpu":
+                known[variant] = reason("backend", variant=variant, target="a machine without an accelerator")
+            elif rule == "not-cpu":
+                known[variant] = reason("not-cpu", target=target)
+            else:
+                known[variant] = reason("backend", variant=variant, target=target)
+        found: Reason = known[variant]
+        return found
 
 
 def _excluded(wish: Wish) -> Reason:

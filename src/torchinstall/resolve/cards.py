@@ -80,7 +80,7 @@ def card_name(gpu: Gpu) -> str:
 
 
 def completed(machine: Machine, catalog: Catalog) -> Machine:
-    """Return the machine with what follows from its own facts: the L4T release of a Jetson of which the JetPack is told."""
+    """Return the machine with what follows from its own facts: the L4T of a Jetson whose JetPack is told."""
     board = machine.jetson
     if board is None or board.l4t or not board.jetpack:
         return machine
@@ -302,7 +302,8 @@ def _unsupported(vendor: str, card: str, catalog: Catalog) -> Reason:
     maker = next((row for row in catalog.makers if plain == row.vendor or plain in row.aliases), None)
     if maker is None:
         return reason("vendor-unknown", card=card, vendor=vendor)
-    return reason("vendor-unsupported", card=card, vendor=maker.name, advice=maker.advice, source=maker.source)
+    facts = {"card": card, "vendor": maker.name, "advice": maker.advice, "advice_zh": maker.advice_zh}
+    return reason("vendor-unsupported", source=maker.source, **facts)
 
 
 def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:

@@ -73,12 +73,12 @@ class Verdicts:
             return "arch-unknown", lambda: reason("arch-unknown", source=build.source, **here)
         for card, known in self._kinds:
             if card.tegra is not None and (why := _tegra(build, card, self._machine)) is not None:
-                return why.rule, lambda why=why: why  # type: ignore[misc]
+                return why.rule, lambda why=why: why
             key = (build.torch, build.variant)
             if key not in known:
                 known[key] = code_for(card, archs, catalog)
             if known[key] is None:
-                return "no-kernel", lambda card=card: _no_kernel(build, card, archs)  # type: ignore[misc]
+                return "no-kernel", lambda card=card: _no_kernel(build, card, archs)
         major = numbers(toolkit(build.variant))[0]
         if major not in self._floors:
             self._floors[major] = driver_floor(build, self._cards, self._machine, catalog)

@@ -46,7 +46,7 @@ class Decision(Value):
 
     target: Target
     selection: Selection
-    candidates: Candidates = Candidates()  # noqa: RUF009 - empty, and never written to
+    candidates: Candidates = Candidates()
     solution: Solution | None = None
     supply: Supply | None = None
     stopped: Reason | None = None
@@ -85,7 +85,9 @@ def decide(question: Question) -> Decision:
     if request.require_gpu and selection.backend == "cpu":
         because = selection.why[0].text if selection.why else ""
         return base.replace(stopped=reason("require-gpu", because=because))
-    allows = partial(npu.allows, machine=machine, request=request, catalog=catalog) if selection.backend == NPU else None
+    allows = (
+        partial(npu.allows, machine=machine, request=request, catalog=catalog) if selection.backend == NPU else None
+    )
     sources = Sources(question.sightings, target, catalog, request.mirror, allows)
     judged = candidates(machine, request, selection, target, catalog, sources.seen)
     base = base.replace(candidates=judged)
@@ -167,7 +169,18 @@ def _no_version(wish: Wish, builds: Sequence[Build], platform: str) -> Reason:
     return reason("no-such-version", requirement=wish.text, origin=wish.origin, platform=platform, versions=near)
 
 
-_FAR = ("other-variant", "backend", "not-cpu", "withdrawn", "version", "status", "yanked", "pre-release")
+_FAR = (
+    "other-variant",
+    "backend",
+    "not-cpu",
+    "withdrawn",
+    "version",
+    "status",
+    "yanked",
+    "pre-release",
+    "rocm-unknown",
+    "arch-unknown",
+)
 """Rules that say that a candidate wasn't meant at all: poor explanations of why nothing fits."""
 
 

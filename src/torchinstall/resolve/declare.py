@@ -142,7 +142,7 @@ def gpu_from_text(text: str, catalog: Catalog) -> Gpu | None:
 
 
 def _maker(text: str, catalog: Catalog) -> str | None:
-    """Return the maker that has a build of its own, where the text begins with a name of it: ``MLU370``, ``MetaX C500``."""
+    """Return the maker whose name, or the name of whose line, the text begins with: ``MLU370``, ``MetaX C500``."""
     plain = text.lower()
     for row in catalog.makers:
         for name in (row.vendor, row.name.lower(), *row.aliases):
@@ -187,7 +187,7 @@ def _same(here: Gpu, wanted: Gpu, catalog: Catalog) -> bool:
     if wanted.name and here.name:
         # One PCI id may stand for several products: "Radeon RX 7900 XT/7900 XTX".
         asked, seen = significant(wanted.name), significant(here.name)
-        return asked <= seen or seen <= asked
+        return bool(asked and seen) and (asked <= seen or seen <= asked)
     if wanted.compute_capability:
         return established_capability(here, catalog) == wanted.compute_capability
     return bool(wanted.gfx and wanted.gfx == here.gfx) or bool(wanted.soc and wanted.soc == here.soc)

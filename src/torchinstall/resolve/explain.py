@@ -119,15 +119,13 @@ def _possible(base: Explanation, decision: Decision, plain: Decision, wished: Qu
     )
 
 
-def _impossible(
-    base: Explanation, decision: Decision, plain: Decision, wished: Question, what: Asked
-) -> Explanation:
+def _impossible(base: Explanation, decision: Decision, plain: Decision, wished: Question, what: Asked) -> Explanation:
     meant = _meant(decision, wished, what)
     first = meant[0].build if meant else None
     reasons = [why for candidate in meant if (why := candidate.why_not) is not None]
-    if decision.stopped is not None and (not meant or decision.selection.blocked or decision.undetermined):
-        reasons.insert(0, decision.stopped)
-    elif decision.stopped is not None and decision.stopped.rule in {"conflict", "companion-none", "never-existed"}:
+    if (decision.stopped is not None and (not meant or decision.selection.blocked or decision.undetermined)) or (
+        decision.stopped is not None and decision.stopped.rule in {"conflict", "companion-none", "never-existed"}
+    ):
         reasons.insert(0, decision.stopped)
     ways = [] if decision.undetermined else [*one_card(decision, wished), *after_block(decision, wished)]
     torch = first.torch if first else None
@@ -176,7 +174,7 @@ def _other_backend(variant: str, plain: Decision) -> Reason:
 
 
 def _nearest(ways: Sequence[Alternative], plain: Decision) -> tuple[Alternative, ...]:
-    """Return the ways without repetition, those to the very thing first; a CPU build last, and only where nothing is chosen anyway."""
+    """Return the ways without repetition, those to the very thing first; a CPU build only where nothing is chosen."""
     kept: list[Alternative] = []
     seen: set[tuple[str, str, str]] = set()
     for way in sorted(ways, key=lambda way: (way.reason.rule == "if-cpu", way.reason.rule in _OTHER_WISHES)):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torchinstall.catalog.catalog import Catalog
-    from torchinstall.catalog.rows import Build
     from torchinstall.model.machine import Machine
     from torchinstall.model.request import Request
     from torchinstall.resolve.joint import Builds

@@ -54,7 +54,9 @@ def why_not(
         floor = cann_key(lowest[0])
         rule = "cann-too-old" if key is not None and floor is not None and key < floor else "cann-other"
         first = rows[-1]
-        return reason(rule, npu=first.torch_npu, wanted=wanted, minimum=lowest[0], found=cann, source=first.source, **here)
+        return reason(
+            rule, npu=first.torch_npu, wanted=wanted, minimum=lowest[0], found=cann, source=first.source, **here
+        )
     if target.python_tag and not any(target.python_tag in row.pythons for row in fitting):
         pythons = ", ".join(dict.fromkeys(_python(tag) for row in reversed(fitting) for tag in row.pythons))
         facts = {"variant": "npu", "python": target.python or "?", "pythons": pythons}
@@ -127,9 +129,7 @@ def needs(row: NpuRow | None, cards: Iterable[Card], machine: Machine, catalog: 
     minimum = next((r.minimum for r in catalog.ascend.drivers if at_least(floor, r.cann_from)), None)
     if minimum is not None:
         met = at_least(driver, minimum) if driver and numbers(driver) else None
-        found.append(
-            Need(what="ascend-driver", minimum=minimum, found=driver, met=met, note=f"for CANN {floor}")
-        )
+        found.append(Need(what="ascend-driver", minimum=minimum, found=driver, met=met, note=f"for CANN {floor}"))
     return tuple(found)
 
 

@@ -30,8 +30,13 @@ def offered(platform: str, cards: tuple[Card, ...], catalog: Catalog) -> tuple[B
     return tuple(_for_cards(row, cards) for row in catalog.amd_builds(platform))
 
 
-def why_not(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog) -> Reason | None:
-    """Return the first rule that this build fails on these cards; ``None`` where it runs on all of them."""
+def why_not(
+    build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Catalog, *, named: bool = False
+) -> Reason | None:
+    """Return the first rule that this build fails on these cards; ``None`` where it runs on all of them.
+
+    Who has named the variant (``named``) gets it from AMD's index, and without the driver that it likes.
+    """
     here = {"torch": build.torch, "variant": build.variant}
     wsl = bool(machine.os.wsl)
     if not build.index and wsl:
@@ -56,6 +61,8 @@ def why_not(build: Build, cards: tuple[Card, ...], machine: Machine, catalog: Ca
                 return reason("rocm-torch", limit=fault.torch_from, source=fault.source, **facts)
             rule = "rocm-libraries" if fault.rocm_below is None else "rocm-early"
             return reason(rule, limit=fault.rocm_below or fault.rocm_from, source=fault.source, **facts)
+    if named:
+        return None
     if build.index and not wsl and cards and served_by_pytorch(build.platform, cards, catalog):
         names = ", ".join(dict.fromkeys(card.gpu.gfx or "" for card in cards))
         return reason("rocm-vendor", gfx=names, **here)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torchinstall.model.request import Request
     from torchinstall.resolve.fallback import Supply
 
+_SYSTEM_RULES = frozenset({"tegra-l4t", "glibc", "macos-tag", "macos-mps"})
 _DRIVER_RULES = frozenset({"driver-too-old", "left-new", "left-dropped"})
 _BROKEN_DRIVER = frozenset(
     {"driver-missing", "driver-nouveau", "driver-not-loaded", "driver-library-mismatch", "driver-no-device"}
@@ -114,7 +115,7 @@ def _with_integrated(decision: Decision, question: Question) -> list[Alternative
         if other.solution is not None and other.selection.backend == "rocm":
             variant = other.solution.build.variant
             reasoned = reason("if-rocm", card=why.params["card"], variant=variant)
-            return [_alternative(other, reasoned, f"--variant {variant}")]
+            return [_alternative(other, reasoned, f"--variant {variant} torch=={other.solution.build.torch}")]
     return []
 
 
@@ -278,13 +279,15 @@ def _changed_requests(request: Request) -> Iterator[tuple[Request, Reason]]:
 
 def _changed_systems(decision: Decision, machine: Machine, catalog: Catalog) -> Iterator[tuple[Machine, Reason]]:
     for candidate in decision.candidates:
-        why = candidate.why_not
-        if why is None:
+        if candidate.rule not in _SYSTEM_RULES or (why := candidate.why_not) is None:
             continue
         if why.rule == "tegra-l4t" and machine.jetson is not None:
             minimum = why.params["minimum"]
             board = next((row.jetpack for row in catalog.jetpacks if at_least(row.l4t, minimum)), minimum)
-            yield machine.replace(jetson=machine.jetson.replace(l4t=minimum)), reason("if-l4t", minimum=minimum, jetpack=board)
+            yield (
+                machine.replace(jetson=machine.jetson.replace(l4t=minimum)),
+                reason("if-l4t", minimum=minimum, jetpack=board),
+            )
             return
         if why.rule == "glibc":
             system = machine.os.replace(glibc=why.params["minimum"])

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 def family_of(gpu: Gpu, catalog: Catalog) -> XpuFamily | None:
     """Return the row of a card's family: as told, by its PCI id, or by a name whose meanings agree."""
-    names = [gpu.family] if gpu.family else []
-    if not names and gpu.pci_id and (known := catalog.card(gpu.pci_id.lower())) is not None:
-        names = [known.family]
-    if not names and gpu.name:
-        names = list({card.family for card in catalog.find_cards(gpu.name) if card.vendor == "intel"})
-    if len(names) != 1 or not names[0]:
+    name = gpu.family
+    if not name and gpu.pci_id and (known := catalog.card(gpu.pci_id.lower())) is not None:
+        name = known.family
+    if not name and gpu.name:
+        names = {card.family for card in catalog.find_cards(gpu.name) if card.vendor == "intel"}
+        name = names.pop() if len(names) == 1 else None
+    if not name:
         return None
-    plain = names[0].split(" (")[0].lower()
+    plain = name.split(" (")[0].lower()
     return next((row for row in catalog.xpu.families if row.family.lower() == plain), None)
 
 

@@ -4,8 +4,13 @@ Stands alone, in the syntax of Python 3.6. Nothing is imported: the folders are 
 looks into them. Run without ``-I``, since PYTHONPATH and the user's own packages are what is looked for.
 """
 
-import json
 import sys
+
+if __name__ == "__main__":
+    # The folder of this very script stands first, and none of its modules is meant.
+    del sys.path[0]
+
+import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +26,7 @@ def facts() -> "dict[str, Any]":
         user = site.getusersitepackages() if site.ENABLE_USER_SITE else None
     except Exception:  # noqa: BLE001 - an environment without site has no such folder
         user = None
-    # The first entry is the folder of this very script.
-    return {"path": [entry for entry in sys.path[1:] if entry], "user": user}
+    return {"path": [entry for entry in sys.path if entry], "user": user}
 
 
 def main(cookie: str) -> None:

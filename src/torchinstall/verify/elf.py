@@ -41,7 +41,7 @@ def _read(file: BinaryIO) -> Library | None:
     head = file.read(64)
     if head[:6] != b"\x7fELF\x02\x01":
         return None
-    offset, = struct.unpack_from("<Q", head, 32)
+    (offset,) = struct.unpack_from("<Q", head, 32)
     size, count = struct.unpack_from("<HH", head, 54)
     if size < 56 or count > _MOST_ENTRIES:  # noqa: PLR2004 - the size of a 64-bit program header
         return None

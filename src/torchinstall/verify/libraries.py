@@ -113,7 +113,9 @@ class Libraries:
 
     def _own_files(self) -> list[str]:
         folders = [f"{self._site}/torch/lib", f"{self._site}/torch", f"{self._site}/torchvision"]
-        folders += [f"{self._site}/{name}" for name in ("torchvision.libs", "torchaudio", "torchaudio/lib", "torch.libs")]
+        folders += [
+            f"{self._site}/{name}" for name in ("torchvision.libs", "torchaudio", "torchaudio/lib", "torch.libs")
+        ]
         folders += self._nvidia()
         found = []
         for folder in folders:
@@ -132,16 +134,16 @@ class Libraries:
             return []
 
     def _package(self, path: str) -> str:
-        return os.path.relpath(path, self._site).split(os.sep)[0].split(".")[0]
+        return os.path.relpath(path, self._site).partition(os.sep)[0].partition(".")[0]
 
     def _version(self, path: str) -> str:
         """Return the full version of a library: of its real file's name, or of the nvidia package it is in."""
         real = os.path.realpath(path)
         if match := _FULL.search(real):
             return match[1]
-        parts = os.path.relpath(real, os.path.realpath(self._site)).split(os.sep)
-        if parts[0] == "nvidia" and len(parts) > 1:
-            wanted = f"nvidia-{parts[1].replace('_', '-')}"
+        first, _, rest = os.path.relpath(real, os.path.realpath(self._site)).partition(os.sep)
+        if first == "nvidia" and rest:
+            wanted = f"nvidia-{rest.partition(os.sep)[0].replace('_', '-')}"
             return next((v for name, v in self._versions.items() if name.startswith(wanted)), "")
         return ""
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 FAMILY = ("torch", "torchvision", "torchaudio")
 _FOLDERS = {"torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio", "torch-npu": "torch_npu"}
-_INFO = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
+_INFO = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist|egg)-info$"
+)
 _VERSION = re.compile(r"^__version__\s*(?::\s*str\s*)?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
 _CUDA_OF = re.compile(r"(?P<base>nvidia-[a-z0-9-]+?|nvidia-[a-z]+)-cu(?P<major>\d{2})$")
 _REQUIRES = re.compile(r"^Requires-Dist:\s*(.+)$", re.MULTILINE)
@@ -34,7 +36,7 @@ class Package(str):
     version: str
 
 
-def inspect(
+def survey(
     path: ImportPath,
     roots: Sequence[str],
     environ: Mapping[str, str],
@@ -95,6 +97,7 @@ def requiring(roots: Iterable[str], name: str = "torch") -> tuple[str, ...]:
 
 
 # Packages
+
 
 def _packages(folder: str) -> list[Package]:
     try:
@@ -158,10 +161,8 @@ def _half(folder: str, packages: Sequence[Package]) -> list[str]:
 
 
 def _has_files(place: str) -> bool:
-    for _root, _folders, files in os.walk(place):
-        if any(not name.endswith((".pyc", ".pyo")) for name in files):
-            return True
-    return False
+    files = (name for _root, _folders, names in os.walk(place) for name in names)
+    return any(not name.endswith((".pyc", ".pyo")) for name in files)
 
 
 def _debris(folder: str) -> list[str]:
@@ -190,6 +191,7 @@ def _why(folder: str, path: ImportPath, roots: Sequence[str], environ: Mapping[s
 
 
 # Requirements
+
 
 def _gaps(packages: Mapping[str, Package], versions: Mapping[str, str], markers: Mapping[str, str]) -> list[Gap]:
     """Return the pinned requirements of torch and its companions that aren't met."""
@@ -253,9 +255,7 @@ def _stale(packages: Mapping[str, Package], versions: Mapping[str, str]) -> tupl
     majors = {match["major"] for name in wanted if (match := _CUDA_OF.match(name))}
     if not majors:
         return ()
-    return tuple(
-        name for name in sorted(versions) if (match := _CUDA_OF.match(name)) and match["major"] not in majors
-    )
+    return tuple(name for name in sorted(versions) if (match := _CUDA_OF.match(name)) and match["major"] not in majors)
 
 
 def _cann_missing(versions: Mapping[str, str], environ: Mapping[str, str]) -> bool:
@@ -287,4 +287,4 @@ def _text(path: str) -> str:
         return ""
 
 
-__all__ = ["FAMILY", "inspect", "requiring"]
+__all__ = ["FAMILY", "requiring", "survey"]

@@ -1,0 +1,169 @@
+"""Advice in one screen and as JSON: the verdict, every reason, what to do before and after, what the scan found."""
+
+from __future__ import annotations
+
+from torchinstall.model.advice import MUST_NOT, NO_HURRY, SEVERITIES, UNKNOWN, UP_TO_DATE, UPGRADE_NOW, WAIT
+from torchinstall.model.plan import INSTALL, SATISFIED, UNDETERMINED
+from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Line, section
+from torchinstall.output.sarif import message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TextIO
+
+    from torchinstall.model.advice import Advised, Finding, Said, Scan
+    from torchinstall.model.plan import Plan
+
+SCHEMA = 1
+VERDICTS = {
+    UPGRADE_NOW: ("upgrade now", GOOD),
+    NO_HURRY: ("worth it, no hurry", GOOD),
+    WAIT: ("wait", NOTE),
+    MUST_NOT: ("must not", BAD),
+    UP_TO_DATE: ("nothing to do", GOOD),
+    UNKNOWN: ("can't be said", NOTE),
+}
+_SHOWN = 40
+"""Findings on one screen; all of them with --verbose, in JSON and in SARIF."""
+_WORTH_A_BAR = 200
+_STYLES = {"error": BAD, "risk": NOTE, "behavior": NOTE, "warning": PLAIN, "info": QUIET}
+
+
+def advice_lines(advised: Advised, *, verbose: bool = False) -> list[Line]:
+    """Return the answer; ``verbose`` adds the mild findings, and where the uses are known from."""
+    judged, plan = advised.judged, advised.plan
+    verdict, style = VERDICTS[judged.verdict]
+    way = f"from torch {advised.installed} to {advised.target}" if advised.installed else f"torch {advised.target}"
+    lines = section("Verdict", [f"{verdict}: {way}"], style)
+    for n, said in enumerate(judged.reasons):
+        lines += _reason(said, "Why" if n == 0 else "")
+    uses = [f"{use} ({whence})" for use, whence in advised.uses.items() if verbose or whence.startswith("assumed")]
+    lines += section("Counted", uses, QUIET)
+    for n, said in enumerate(judged.notes):
+        lines += _reason(said, "Trap" if n == 0 else "", NOTE)
+    lines += section("Before", judged.before)
+    if plan.outcome in {INSTALL, SATISFIED}:
+        if judged.verdict != UP_TO_DATE:
+            lines += section("Command", _commands(advised, plan), STRONG)
+            lines += section("Needs", [f"{n.what} >= {n.minimum}" for n in plan.needs if n.met is None], NOTE)
+        lines += section("After", judged.after)
+    elif advised.best is not None:
+        best = advised.best
+        lines += section("Instead", [f"torch {best.torch} ({best.variant}) is the newest that may be had here"], STRONG)
+        if best.outcome == INSTALL:
+            lines += section("Command", _commands(advised, best))
+    if plan.outcome == UNDETERMINED:
+        lines += section("Do", ["name the target: --gpu 'RTX 4090', --gpu none, or --machine FILE"])
+    if advised.scan is not None:
+        lines += scan_lines(advised.scan, verbose=verbose)
+    return lines
+
+
+def scan_lines(scan: Scan, *, verbose: bool = False) -> list[Line]:
+    """Return the findings, the worst first, and what was passed over."""
+    ordered = sorted(scan.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    shown = ordered if verbose else [finding for finding in ordered if finding.severity != "info"][:_SHOWN]
+    lines = [
+        Line(
+            text=f"{place(finding)}: {finding.severity} {finding.rule} {message(finding)}",
+            style=_STYLES[finding.severity],
+        )
+        for finding in shown
+    ]
+    if lines:
+        lines[0] = lines[0].replace(heading="Found")
+    lines += section("Scanned", [_counted(scan)])
+    if len(shown) < len(ordered):
+        lines.append(Line(text=f"{len(ordered) - len(shown)} more are shown with -v", style=QUIET))
+    skipped = [f"{one.file} {one.why}" for one in scan.skipped]
+    lines += section("Passed by", skipped if verbose else skipped[:5], NOTE)
+    if not verbose and len(skipped) > 5:  # noqa: PLR2004 - enough for a screen
+        lines.append(Line(text=f"and {len(skipped) - 5} more", style=QUIET))
+    return lines
+
+
+def place(finding: Finding) -> str:
+    """Return where a finding is, as editors and terminals make a link of it."""
+    cell = "" if finding.cell is None else f"cell {finding.cell}:"
+    return f"{finding.file}:{cell}{finding.line}:{finding.column}"
+
+
+def advice_to_json(advised: Advised) -> dict[str, Any]:
+    """Return the answer as a document."""
+    from torchinstall.output.jsonout import plan_to_json
+
+    judged = advised.judged
+    return {
+        "schema": SCHEMA,
+        "verdict": judged.verdict,
+        "installed": advised.installed,
+        "target": advised.target,
+        "reasons": [_some(said) for said in judged.reasons],
+        "notes": [_some(said) for said in judged.notes],
+        "before": list(judged.before),
+        "after": list(judged.after),
+        "uses": dict(advised.uses),
+        "plan": plan_to_json(advised.plan, compact=True),
+        "best": plan_to_json(advised.best, compact=True) if advised.best is not None else None,
+        "scan": scan_to_json(advised.scan) if advised.scan is not None else None,
+    }
+
+
+def scan_to_json(scan: Scan) -> dict[str, Any]:
+    """Return what a scan found as a document."""
+    return {
+        "files": scan.files,
+        "lines": scan.lines,
+        "silenced": scan.silenced,
+        "findings": [_some(finding) for finding in scan.findings],
+        "skipped": [_some(one) for one in scan.skipped],
+    }
+
+
+def progress_bar(stream: TextIO, environ: Mapping[str, str]) -> Callable[[int, int], None] | None:
+    """Return what shows the progress of a large scan on a terminal; ``None`` where nobody would see it."""
+    if not stream.isatty() or environ.get("TERM") == "dumb":
+        return None
+    shown = -1
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        if total < _WORTH_A_BAR or (done * 100 // total == shown and done != total):
+            return
+        shown = done * 100 // total
+        bar = "#" * (shown * 30 // 100)
+        stream.write(f"\rscanning [{bar:<30}] {done}/{total} files")
+        if done == total:
+            stream.write("\r" + " " * 70 + "\r")
+        stream.flush()
+
+    return show
+
+
+def _reason(said: Said, heading: str, style: str = PLAIN) -> list[Line]:
+    lines = [Line(text=said.text, heading=heading, style=style)]
+    if said.correction:
+        lines.append(Line(text=f"corrected since: {said.correction}", style=NOTE))
+    if said.source:
+        lines.append(Line(text=f"source: {said.source}", style=QUIET))
+    return lines
+
+
+def _commands(advised: Advised, plan: Plan) -> list[str]:
+    named = f"--variant {advised.variant} " if advised.variant else ""
+    companions = "".join(f" {pin.name}" for pin in plan.packages[1:] if plan.variant != "npu")
+    texts = [f"torchinstall {named}'torch=={plan.torch}'{companions}"]
+    words = plan.commands.get("uv", ())
+    return [*texts, "by hand: " + " ".join(words)] if words else texts
+
+
+def _counted(scan: Scan) -> str:
+    counts = {name: sum(finding.severity == name for finding in scan.findings) for name in SEVERITIES}
+    found = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing to change"
+    quiet = f"; {scan.silenced} ignored, as their lines say" if scan.silenced else ""
+    return f"{scan.files} files, {scan.lines} lines of Python: {found}{quiet}"
+
+
+def _some(value: Any) -> dict[str, Any]:
+    return {name: item for name, item in value.__dict__.items() if item not in (None, "", (), False)}
