@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -12,11 +13,14 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
 
 from replica import Replica, StubWheel
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.catalog.load import load_catalog
 from torchinstall.catalog.rows import CHOSEN_OFFLINE
+from torchinstall.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "index_data"
@@ -93,6 +97,12 @@ def _put(replica, done, name, version, build, wheels, *, folders=True) -> None:
                     replica.add_wheel(place, stub)
 
 
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 class Desk:
     """A copy of the data that names a replica, and the command line over it with a cache of its own."""
 
@@ -117,10 +127,22 @@ class Desk:
         change(document)
         path.write_text(json.dumps(document), "utf-8")
 
-    def run(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "torchinstall", *words], env={**os.environ, **self.environ, **environ},
-            cwd=self.folder, capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+    def run(self, *words: str, **environ: str) -> Done:
+        """Run the command line, in this process: a start costs more than most of what is tested here."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, {**self.environ, **environ}),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            code = main(words)
+        return Done(code, out.getvalue(), err.getvalue())
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start the command line as a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "torchinstall", *words], env={**os.environ, **self.environ}, cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
     def json(self, *words: str, code: int = 0, **environ: str) -> dict:

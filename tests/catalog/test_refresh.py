@@ -247,10 +247,7 @@ def test_interrupted_leaves_the_old_overlay_whole(desk: Desk) -> None:
     before = desk.overlay.read_bytes()
     release(desk.replica, NEW, "cu134", default=True)
     desk.replica.fault("/packages/*", delay=20)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "torchinstall", "catalog", "refresh"], env={**os.environ, **desk.environ},
-        cwd=desk.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    process = desk.start("catalog", "refresh")
     deadline = time.monotonic() + 60
     while not desk.replica.count("/packages/torch-2.16*") and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -142,6 +142,59 @@ def test_many_machines_a_line_each(tmp_path: Path) -> None:
     assert len({row["variant"] for row in answers[0]["rejected"]}) == len(answers[0]["rejected"])
 
 
+def test_one_bad_line_spoils_no_other(tmp_path: Path) -> None:
+    good = json.dumps({"id": "good", "machine": MACHINE})
+    deep = '{"id": "deep", "machine": ' + "[" * 100000 + "]" * 100000 + "}"
+    odd = json.dumps({"id": "\ud800", "machine": MACHINE})
+    for first in ("not json", "", "[1]", deep, odd, '{"id": NaN}', "\ufeff" + good):
+        done = run("plan", "--machine", "-", "--json", cwd=tmp_path, stdin=f"{first}\n{good}\n{good}\n")
+        answers = [json.loads(line, parse_constant=pytest.fail) for line in done.stdout.splitlines()]
+        assert [answer.get("torch") for answer in answers][-2:] == ["2.15.0", "2.15.0"], (first[:20], done.stderr)
+        assert "Traceback" not in done.stderr
+    (tmp_path / "lines.jsonl").write_bytes(b"\xff\xfe\n" + good.encode() + b"\n")
+    done = run("plan", "--machine", "lines.jsonl", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout.splitlines()[1])["torch"] == "2.15.0"
+
+
+def test_a_request_beside_a_machine_counts_in_any_layout(tmp_path: Path) -> None:
+    document = {"id": "x", "machine": MACHINE, "request": {"requirements": ["torch==2.12.*; python_version>'3'"]}}
+    for indent in (None, 2):
+        stdin = json.dumps(document, indent=indent)
+        done = run("plan", "--offline", "--machine", "-", "--json", cwd=tmp_path, stdin=stdin)
+        assert json.loads(done.stdout)["torch"] == "2.12.1"
+    document["request"]["requirements"] = ["torch==2.12.*; python_version<'3'"]
+    done = run("plan", "--machine", "-", "--json", cwd=tmp_path, stdin=json.dumps(document))
+    assert json.loads(done.stdout)["torch"] == "2.15.0", "a marker that excludes this Python takes the wish away"
+
+
+def test_nothing_of_this_machine_leaks_into_another(tmp_path: Path) -> None:
+    (tmp_path / "limit.txt").write_text("torch<2.10\n", "utf-8")
+    machine = ROOT / "tests" / "machines" / "rtx4090-580-open"
+    env = {"PIP_CONSTRAINT": str(tmp_path / "limit.txt"), "PIP_CONFIG_FILE": os.devnull}
+    done = run("plan", "--offline", "--upgrade", "--sysroot", str(machine), "--json", cwd=tmp_path, **env)
+    assert json.loads(done.stdout)["torch"] == "2.15.0"
+    done = run(
+        "plan", "--offline", "--machine", "-", "--json", cwd=tmp_path, stdin=json.dumps(MACHINE, indent=1), **env
+    )
+    assert json.loads(done.stdout)["torch"] == "2.15.0"
+    done = run("plan", "--offline", "--gpu", "RTX 4090", "--json", cwd=tmp_path, **env)
+    assert json.loads(done.stdout)["torch"].startswith("2.9."), "for this machine it counts"
+
+
+def test_errors_are_json_by_variable_too(tmp_path: Path) -> None:
+    done = run("plan", "--gpu", "Nonsense", cwd=tmp_path, TORCHINSTALL_JSON="1")
+    assert json.loads(done.stdout)["error"]["exit"] == 2
+
+
+def test_a_glued_short_option_wins_over_its_variable(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("torch==2.12.*\n", "utf-8")
+    (tmp_path / "b.txt").write_text("torch==2.11.*\n", "utf-8")
+    done = run(
+        "plan", "--offline", "--gpu", "RTX 4090", "--json", "-ra.txt", cwd=tmp_path, TORCHINSTALL_REQUIREMENT="b.txt"
+    )
+    assert json.loads(done.stdout)["torch"] == "2.12.1"
+
+
 def test_one_machine_from_stdin_keeps_its_id(tmp_path: Path) -> None:
     text = json.dumps({"id": "x", "machine": MACHINE})
     done = run("plan", "--offline", "--machine", "-", "--json", cwd=tmp_path, stdin=text + "\n")
@@ -171,7 +224,9 @@ def test_version_and_help(tmp_path: Path) -> None:
 def test_closed_and_full_streams_are_no_bugs(tmp_path: Path) -> None:
     for ending, code in ((">&-", 0), ("> /dev/full", 7), ("2>&-", 0)):
         command = f"{sys.executable} -m torchinstall plan --offline --gpu 'RTX 4090' {ending}"
-        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
         assert (done.returncode, "Traceback" in done.stderr) == (code, False), (ending, done.stderr)
 
 

@@ -50,8 +50,8 @@ def beforehand(planned: Planned, target: Target) -> list[str]:
     roots = [path for path in (python.purelib, python.platlib) if path]
     notes = []
     if target.exists:
-        for words in caution.broken_by(roots, _versions(planned), markers(machine) or {}):
-            notes.append(f"after this, {words}")
+        broken = caution.broken_by(roots, _versions(planned), markers(machine) or {})
+        notes += [f"after this, {words}" for words in broken]
         users = [f"{name or 'a process'} ({number})" for number, name in caution.using_torch(roots)]
         if users:
             notes.append(

@@ -61,19 +61,24 @@ class App:
 
     def read_machine(self, text: str, options: Options) -> Machine:
         """Return the machine of one document; an absent system or architecture is the running one's."""
-        import json
+        return self.read_document(text, options)[0]
 
+    def read_document(self, text: str, options: Options) -> tuple[Machine, object]:
+        """Return the machine of one document, and the ``request`` that stands beside it, if any."""
         from torchinstall.model.machine_json import machine_from_json
+        from torchinstall.resolve.asked import loads
 
         try:
-            document = json.loads(text)
-        except ValueError as error:
+            document = loads(text)
+        except (ValueError, RecursionError) as error:
             raise MachineFileError(
                 f"the machine file isn't JSON: {error}", todo=["make one with `torchinstall detect --json`"]
             ) from None
+        asked: object = None
         if isinstance(document, dict) and "machine" in document:
+            asked = document.get("request")
             document = document["machine"]
-        return self.declared(self.completed(machine_from_json(document)), options)
+        return self.declared(self.completed(machine_from_json(document)), options), asked
 
     def reported(self, options: Options) -> list[Machine]:
         """Return the machines that the texts of ``--report`` tell of; several files of text are one machine."""
@@ -113,13 +118,12 @@ class App:
 
     def plan(self, options: Options, machine_text: str | None = None) -> Planned:
         """Return the plan for this machine, a declared one, or one from a document; changes nothing."""
-        target = None
         if machine_text is not None:
-            machine = self.read_machine(machine_text, options)
-        else:
-            target = self.target_if_any(options)
-            machine = self.declared(self.seen(options, target), options)
-        return self.planned(machine, options, target)
+            machine, asked = self.read_document(machine_text, options)
+            return self.planned(machine, options, None, asked=asked, elsewhere=True)
+        target = self.target_if_any(options)
+        machine = self.declared(self.seen(options, target), options)
+        return self.planned(machine, options, target, elsewhere=options.sysroot is not None and target is None)
 
     def plan_lines(self, lines: Iterable[str], options: Options) -> Iterator[tuple[object, Plan | TorchInstallError]]:
         """Plan one JSON line after the other, by the catalogue alone."""
@@ -215,16 +219,32 @@ class App:
         return machine
 
     def planned(
-        self, machine: Machine, options: Options, target: Target | None, *, constraints: tuple[Wish, ...] = ()
+        self,
+        machine: Machine,
+        options: Options,
+        target: Target | None,
+        *,
+        constraints: tuple[Wish, ...] = (),
+        asked: object = None,
+        elsewhere: bool = False,
     ) -> Planned:
-        """Return the plan, after a look at the pages that matter; ``constraints`` bind it beside the user's own."""
-        from torchinstall.install.settings import read_settings
+        """Return the plan, after a look at the pages that matter; ``constraints`` bind it beside the user's own.
+
+        ``asked`` is the request that came with a machine document. ``elsewhere``: the machine isn't this one,
+        so that of this one's settings only the default index counts.
+        """
+        from torchinstall.install.settings import Settings, read_settings
+        from torchinstall.resolve.asked import with_asked
         from torchinstall.resolve.resolve import resolve
 
         prefix = self.cwd / target.prefix if target is not None and target.prefix else None
         settings = read_settings(self.environ, cwd=self.cwd, prefix=prefix)
+        if elsewhere:
+            settings = Settings(default_index=settings.default_index, offline=settings.offline)
         request = self.request(options, settings, machine)
         request = request.replace(constraints=request.constraints + constraints)
+        if asked:
+            request = with_asked(request, asked, machine, self.catalog)
         sightings = self._look(machine, request, settings)
         plan = resolve(machine, request, self.catalog, sightings)
         return Planned(machine=machine, request=request, plan=plan, target=target, settings=settings)

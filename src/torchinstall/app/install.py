@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from torchinstall.app.base import Planned
 from torchinstall.app.around import afterwards, beforehand, installer, needed_space, project_risks, with_hashes
+from torchinstall.app.base import Planned
 from torchinstall.app.bound import bound_dependencies
 from torchinstall.app.verify import check, proof
 from torchinstall.errors import UsageError

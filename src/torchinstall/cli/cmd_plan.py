@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import itertools
+import json
 import sys
 from pathlib import Path
 
@@ -36,13 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
         machines = ground.reported(options)
         several = len(machines) > 1
         # The worst answer counts: a fleet is planned when each of its machines is.
-        return max([_show(ground.planned(one, options, None), arguments, several=several) for one in machines])
+        return max(
+            [_show(ground.planned(one, options, None, elsewhere=True), arguments, several=several) for one in machines]
+        )
     if arguments.machine:
-        lines = _lines(arguments.machine)
-        first = next(lines, "")
-        if _is_batch(first, more=(second := next(lines, None)) is not None):
-            return _batch(_chain(first, second, lines), options)
-        text = "".join(_chain(first, second, lines))
+        batch, lines = _sorted_out(_lines(arguments.machine))
+        if batch:
+            return _batch(lines, options)
+        text = "".join(lines)
     return _show(app().plan(options, text), arguments, _identity(text))
 
 
@@ -81,14 +85,17 @@ def _batch(lines: Iterator[str], options: Options) -> int:
 
 
 def _lines(name: str) -> Iterator[str]:
+    """Return the lines of a file or of stdin; bytes that aren't UTF-8 spoil their own line only."""
     if name == "-":
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")
         yield from sys.stdin
         return
     path = Path(name)
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
             yield from file
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise MachineFileError(
             f"the machine file {name} can't be read",
             why=str(error),
@@ -96,28 +103,34 @@ def _lines(name: str) -> Iterator[str]:
         ) from None
 
 
-def _chain(first: str, second: str | None, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    if second is not None:
-        yield second
-    yield from rest
+def _sorted_out(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
+    """Tell JSON lines from one document, and return all lines again.
+
+    Lines they are where the first is a whole object and another follows it (or it has an id or a machine in
+    it), and where the first is broken but the next is whole. Only what may be one document is read to its end.
+    """
+    full = (line.lstrip("\ufeff") for line in lines if line.strip())
+    first, second = next(full, ""), next(full, None)
+    head = [first] if second is None else [first, second]
+    document = _object(first)
+    if document is not None:
+        return second is not None or "machine" in document or "id" in document, itertools.chain(head, full)
+    if second is not None and _object(second) is not None:
+        return True, itertools.chain(head, full)
+    whole = [*head, *full]
+    if _object("".join(whole)) is not None:
+        return False, iter(whole)
+    return len(whole) > 1 and any(_object(line) is not None for line in whole), iter(whole)
 
 
-def _is_batch(first: str, *, more: bool) -> bool:
-    """Tell JSON lines from one document: a line that is a whole object, and another after it or an id in it."""
-    import json
-
+def _object(text: str) -> dict[str, object] | None:
     try:
-        document = json.loads(first)
-    except ValueError:
-        return False
-    return isinstance(document, dict) and (more or "machine" in document or "id" in document)
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _identity(text: str | None) -> object:
-    if text is None:
-        return None
-    import json
-
-    document = json.loads(text)
-    return document.get("id") if isinstance(document, dict) else None
+    document = _object(text) if text is not None else None
+    return document.get("id") if document is not None else None

@@ -47,7 +47,7 @@ def _answer(argv: Sequence[str]) -> int:
             return 0
         return _run(argv)
     except TorchInstallError as error:
-        _report(error, as_json="--json" in argv)
+        _report(error, as_json=_wants_json(argv))
         return error.exit_code
     except KeyboardInterrupt:
         print("\nstopped; the environment is as it was", file=sys.stderr)
@@ -62,6 +62,20 @@ def _answer(argv: Sequence[str]) -> int:
     except Exception:  # noqa: BLE001 - the last net: a bug is told as one, ready to paste
         _report_bug(argv)
         return EXIT_BUG
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    """Tell whether the answer is to be JSON, also where the arguments couldn't be read."""
+    import os
+
+    return "--json" in argv or os.environ.get("TORCHINSTALL_JSON", "").strip().lower() in {
+        "1",
+        "true",
+        "t",
+        "yes",
+        "y",
+        "on",
+    }
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -24,8 +24,9 @@ COMMANDS = {
     "catalog": "what is known of torch's builds, how old, from where; refreshed from the indexes",
     "export": "the plan as a file: requirements, pylock, a uv project, conda environment, Dockerfile",
     "verify": "run a real kernel on every visible device in the target environment",
+    "restore": "undo the last install in the target environment",
 }
-RESERVED = frozenset({"bundle", "restore"})
+RESERVED = frozenset({"bundle"})
 """Commands of the published interface that this version doesn't have; never taken for a package's name."""
 
 PREFIX = "TORCHINSTALL_"
@@ -148,9 +149,19 @@ def _from_environment(
             continue
         variable = PREFIX + names[0][2:].upper().replace("-", "_")
         text = environ.get(variable)
-        if text is None or any(word.split("=")[0] in action.option_strings for word in rest):
+        if text is None or _given(action, rest):
             continue
         setattr(arguments, action.dest, _value(action, text, variable))
+
+
+def _given(action: argparse.Action, words: Sequence[str]) -> bool:
+    """Tell whether an option is on the command line: whole, with ``=``, or short with its value glued on."""
+    for word in words:
+        if word.split("=")[0] in action.option_strings:
+            return True
+        if word[:1] == "-" and word[:2] != "--" and any(o == word[:2] for o in action.option_strings):
+            return True
+    return False
 
 
 def _value(action: argparse.Action, text: str, variable: str) -> object:

@@ -23,7 +23,7 @@ _MANYLINUX_2014 = "2.17"
 def old_glibc(s: Situation) -> Finding | None:
     """Recognise a glibc below what the wheel wants: nothing but an older torch, or another system, helps."""
     symptom = s.symptom("glibc")
-    wanted = s.asked
+    wanted = s.asked if s.pinned() else (s.named or s.asked)
     by_plan = wanted.outcome == BLOCKED and wanted.blocked is not None and wanted.blocked.rule == "glibc"
     if symptom is None and not by_plan:
         return None

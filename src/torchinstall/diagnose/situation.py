@@ -214,7 +214,11 @@ class Situation:
 
     def _decided(self) -> Decision:
         if self._decision is None:
-            bare = self._settled().replace(installed={}, installed_by={})
+            # What is installed got in: whether this Python could be given it today is another question.
+            settled = self._settled()
+            python = settled.python.replace(version=None, free_threaded=None)
+            system = settled.os.replace(glibc=None, version=None)
+            bare = settled.replace(installed={}, installed_by={}, python=python, os=system)
             self._decision = decide(Question(machine=bare, request=Request(), catalog=self.catalog))
         return self._decision
 

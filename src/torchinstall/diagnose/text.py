@@ -46,9 +46,9 @@ def decode(data: bytes) -> str:
         pass
     if data[:4000].count(b"\0") > len(data[:4000]) // 4:
         return data.decode("utf-16-le", "replace")
-    # A chunk may end inside a character; a text that is no UTF-8 at all has many faults.
+    # A chunk may end inside a character; a fault anywhere else says that this is no UTF-8.
     text = data.decode("utf-8", "replace")
-    return data.decode("cp1252", "replace") if text.count("\ufffd") > len(text) // 50 + 3 else text
+    return data.decode("cp1252", "replace") if "\ufffd" in text[:-4] else text
 
 
 class Digest:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from torchinstall.errors import UsageError
-from torchinstall.export.places import DEFAULT, named, public, requirement
+from torchinstall.export.places import DEFAULT, named, public, python_version, requirement
 from torchinstall.export.toml_edit import drop, extend, long_array, strings, table_at
 from torchinstall.index.location import canonical
 from torchinstall.model.value import EMPTY, Value
@@ -32,7 +32,7 @@ OURS = "torchinstall-"
 
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _PINNED = re.compile(r"\s*[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^\]]*\])?\s*==[^,;]+(;.*)?")
-_SYSTEMS = {"linux": "linux", "win": "win32", "macosx": "darwin"}
+_SYSTEMS = {"linux": "linux", "win": "win32", "macos": "darwin"}
 _ARCHES = {"x86_64": "x86_64", "amd64": "AMD64", "aarch64": "aarch64", "arm64": "arm64"}
 
 
@@ -140,8 +140,6 @@ def extra_names(plans: Sequence[Plan]) -> list[str]:
 def _new_project(document: TOMLDocument, name: str, parts: Sequence[Part]) -> None:
     import tomlkit
 
-    from torchinstall.export.places import python_version
-
     if "project" in document:
         made_elsewhere = document["project"].unwrap().get("dynamic", [])
         if "dependencies" in made_elsewhere:
@@ -153,9 +151,16 @@ def _new_project(document: TOMLDocument, name: str, parts: Sequence[Part]) -> No
         return
     table = tomlkit.table()
     table["name"], table["version"] = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "project", "0.1.0"
-    table["requires-python"] = f">={python_version(parts[0].plan)}"
+    table["requires-python"] = f">={_oldest_python(parts[0].plan)}"
     table["dependencies"] = tomlkit.array()
     document["project"] = table
+
+
+def _oldest_python(plan: Plan) -> str:
+    """Return the Python of the plan, or the oldest that all its packages have wheels for."""
+    if plan.python is None and plan.pythons and re.fullmatch(r"3\.\d+", plan.pythons[0]):
+        return plan.pythons[0]
+    return python_version(plan)
 
 
 def _bound(document: TOMLDocument, parts: Sequence[Part]) -> None:

@@ -18,7 +18,7 @@ SCHEMA = 1
 
 def dumps(document: Mapping[str, Any], *, indent: int | None = 1) -> str:
     """Return the text of one document; one line when ``indent`` is ``None``."""
-    return json.dumps(document, indent=indent, ensure_ascii=False)
+    return json.dumps(document, indent=indent)
 
 
 def plan_to_json(plan: Plan, identity: object = None, *, compact: bool = False) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Lin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torchinstall.errors import TorchInstallError
     from torchinstall.model.machine import Gpu, Machine
     from torchinstall.model.plan import Alternative, Need, Plan, Rejection
@@ -23,8 +25,7 @@ def machine_lines(machine: Machine, *, verbose: bool = False) -> list[Line]:
         lines.append(Line(text="accelerators: not known", style=NOTE))
     elif not machine.gpus:
         lines.append(Line(text="no accelerator"))
-    for number, gpu in enumerate(machine.gpus or ()):
-        lines.append(Line(text=f"GPU {number}: {gpu_text(gpu)}", style=STRONG))
+    lines += [Line(text=text, style=STRONG) for text in _gpu_lines(machine.gpus or ())]
     lines += [Line(text=text) for text in _drivers(machine)]
     if machine.installed:
         lines += section("Installed", [", ".join(f"{n} {v}" for n, v in sorted(machine.installed.items()))])
@@ -33,7 +34,38 @@ def machine_lines(machine: Machine, *, verbose: bool = False) -> list[Line]:
     if machine.notes:
         lines += section("Note", machine.notes, NOTE)
     if verbose:
-        lines += section("Sources", [f"{fact}: {source}" for fact, source in sorted(machine.sources.items())], QUIET)
+        lines += section("Sources", _sourced(machine), QUIET)
+    return lines
+
+
+def _gpu_lines(gpus: Sequence[Gpu]) -> list[str]:
+    """Return a line a card; neighbours of which the same is known share one."""
+    lines: list[str] = []
+    first = 0
+    for number, gpu in enumerate(gpus):
+        text = gpu_text(gpu)
+        if number + 1 < len(gpus) and gpu_text(gpus[number + 1]) == text:
+            continue
+        numbers, count = (f"{number}", "") if first == number else (f"{first}-{number}", f"{number - first + 1} x ")
+        lines.append(f"GPU {numbers}: {count}{text}")
+        first = number + 1
+    return lines
+
+
+def _sourced(machine: Machine) -> list[str]:
+    """Return each fact that has a source, with its value."""
+    drivers = {"nvidia", "amd", "intel", "ascend"}
+    lines = []
+    for fact, source in sorted(machine.sources.items()):
+        value: object = machine
+        for part in fact.replace("[", ".").replace("]", "").split("."):
+            if isinstance(value, tuple):
+                value = value[int(part)] if part.isdecimal() and int(part) < len(value) else None
+            elif part != "drivers" or not hasattr(value, "nvidia"):
+                value = getattr(value, part, None)
+            if part in drivers and value is None:
+                break
+        lines.append(f"{fact} = {value}   [{source}]" if value is not None else f"{fact}   [{source}]")
     return lines
 
 
@@ -44,7 +76,7 @@ def gpu_text(gpu: Gpu) -> str:
         facts.append(f"compute capability {gpu.compute_capability}")
     facts += [fact for fact in (gpu.gfx, gpu.soc, gpu.family) if fact]
     if gpu.memory_mib:
-        facts.append(f"{gpu.memory_mib / 1024:.0f} GiB")
+        facts.append(f"{gpu.memory_mib / 1024:.0f} GiB" if gpu.memory_mib >= 1024 else f"{gpu.memory_mib} MiB")  # noqa: PLR2004
     if gpu.mig:
         facts.append("MIG")
     if gpu.integrated:
@@ -252,11 +284,26 @@ def _drivers(machine: Machine) -> list[str]:
             parts.append(f"announces CUDA {nvidia.cuda}")
         if nvidia.kernel_module:
             parts.append(f"{nvidia.kernel_module} kernel module")
+        if nvidia.libcuda and nvidia.libcuda != nvidia.cuda:
+            parts.append(f"libcuda answers CUDA {nvidia.libcuda}")
         texts.append(", ".join(parts))
     if machine.amd is not None and any(machine.amd.__dict__.values()):
-        texts.append(f"AMD: ROCm {machine.amd.rocm or 'not installed'}, amdgpu {machine.amd.amdgpu or 'in-tree'}")
+        texts.append(
+            f"AMD: ROCm {machine.amd.rocm or 'not installed'}, amdgpu {machine.amd.amdgpu or 'in-tree'}"
+            + _ailing(machine.amd.state)
+        )
     if machine.intel is not None and machine.intel.kernel_module:
-        texts.append(f"Intel: {machine.intel.kernel_module}, Level Zero {machine.intel.level_zero or 'unknown'}")
+        texts.append(
+            f"Intel: {machine.intel.kernel_module}, Level Zero {machine.intel.level_zero or 'unknown'}"
+            + _ailing(machine.intel.state)
+        )
     if machine.ascend is not None and any(machine.ascend.__dict__.values()):
-        texts.append(f"Ascend: driver {machine.ascend.driver or 'unknown'}, CANN {machine.ascend.cann or 'unknown'}")
+        texts.append(
+            f"Ascend: driver {machine.ascend.driver or 'unknown'}, CANN {machine.ascend.cann or 'unknown'}"
+            + _ailing(machine.ascend.state)
+        )
     return texts
+
+
+def _ailing(state: str | None) -> str:
+    return f", {state}" if state not in {None, "ok"} else ""

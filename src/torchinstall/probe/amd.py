@@ -126,6 +126,7 @@ def _driver(system: System) -> Facts:
         driver.put("state", "not-loaded", "sysfs")
     elif not system.exists("/dev/kfd"):
         driver.put("state", "no-device", "/dev")
+        system.note("there is no /dev/kfd: ROCm programs find no device (a container must be given it)")
     else:
         driver.put("state", "ok", "/dev")
         if not system.may_use("/dev/kfd"):

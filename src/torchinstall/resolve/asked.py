@@ -82,7 +82,7 @@ def plans(
             continue
         identity: object = None
         try:
-            document = json.loads(line)
+            document = loads(line)
             if not isinstance(document, dict):
                 raise MachineFileError("the line isn't an object")
             identity = document.get("id")
@@ -93,12 +93,21 @@ def plans(
                 machine = complete(machine_from_json(inner))
                 if len(memo) >= _MEMO:
                     memo.clear()
-                memo[key] = resolve(machine, _of_line(general, asked, catalog), catalog, brief=True)
+                memo[key] = resolve(machine, with_asked(general, asked, machine, catalog), catalog, brief=True)
             yield identity, memo[key]
         except TorchInstallError as error:
             yield identity, error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             yield identity, MachineFileError(f"the line isn't JSON: {error}")
+
+
+def loads(text: str) -> object:
+    """Read JSON; ``NaN`` and its like aren't in it. Raises ``ValueError`` or ``RecursionError``."""
+    return json.loads(text, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON value")
 
 
 def _mirror(text: str | None) -> str | None:
@@ -114,7 +123,11 @@ def _mirror(text: str | None) -> str | None:
     return text if "{variant}" in text else text.rstrip("/") + "/{variant}"
 
 
-def _of_line(general: Request, asked: object, catalog: Catalog) -> Request:
+def with_asked(general: Request, asked: object, machine: Machine, catalog: Catalog) -> Request:
+    """Return the request with what the ``request`` of a machine document asks for.
+
+    Raises ``MachineFileError`` where it isn't of the documented form, ``RequirementError`` for its texts.
+    """
     if not isinstance(asked, dict):
         raise MachineFileError("request isn't an object")
     requirements = asked.get("requirements") or []
@@ -125,7 +138,7 @@ def _of_line(general: Request, asked: object, catalog: Catalog) -> Request:
         raise MachineFileError("request.variant isn't a string")
     if not requirements and variant is None:
         return general
-    parsed = parse(requirements, catalog.joint, origin="the request")
+    parsed = parse(requirements, catalog.joint, origin="the request", environment=markers(machine))
     return general.replace(
         wishes=parsed.wishes or general.wishes,
         others=parsed.others or general.others,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchinstall.model.request import Request
 from torchinstall.model.value import Value
-from torchinstall.model.variant import CPU, MPS, backend
+from torchinstall.model.variant import CPU, MPS, NPU, backend
 from torchinstall.resolve.cards import select
 from torchinstall.resolve.joint import TORCH
 from torchinstall.resolve.target import target_of
@@ -27,13 +27,18 @@ class Promise(Value):
 
 
 def of_plan(plan: Plan, machine: Machine) -> Promise:
-    """Return what a plan promises; on a machine that is only declared, kernels can run on the CPU alone."""
+    """Return what a plan promises; on a machine that is only declared, kernels can run on the CPU alone.
+
+    torch beside torch-npu doesn't even import without CANN, so that there the NPU is asked for in any case:
+    the answer then names what is missing.
+    """
     counted = [device for device in plan.devices if device.runs == "yes"]
     kind = backend(plan.variant or "")
+    on_cpu = kind != NPU and (machine.declared or (kind != CPU and not counted))
     return Promise(
         torch=plan.torch,
         variant=plan.variant,
-        backend=CPU if machine.declared or (kind != CPU and not counted) else kind,
+        backend=CPU if on_cpu else kind,
         cards=len(counted) if counted and not machine.declared else None,
         companions=tuple(pin.name for pin in plan.packages if pin.name != TORCH),
     )

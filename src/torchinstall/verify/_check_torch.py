@@ -56,9 +56,11 @@ class Reporter:
         except BaseException as error:
             traceback.print_exc()
             end["state"] = "failed"
+            # torch wraps what its extensions die of: what is missing stands in the error behind the error.
+            cause = f" ({error.__cause__})" if error.__cause__ is not None else ""
             end["error"] = {
                 "type": type(error).__name__,
-                "text": str(error)[:LONGEST],
+                "text": f"{error}{cause}"[:LONGEST],
                 "code": _plain(getattr(error, "error_code", None)),
             }
             raise

@@ -1,0 +1,77 @@
+"""Restore: undo the last installation in the target environment, from what was set aside."""
+
+from __future__ import annotations
+
+from torchinstall.errors import UsageError
+from torchinstall.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torchinstall.app.base import App
+    from torchinstall.install.target import Target
+    from torchinstall.model.options import Options
+
+
+class Restored(Value):
+    """What was undone. ``undone``: the installation that is taken back, in words; ``when`` it was, in UTC.
+
+    ``interrupted``: it had been stopped in the middle. ``packages``: the torch family as it is now.
+    """
+
+    prefix: str
+    undone: str = ""
+    when: str = ""
+    interrupted: bool = False
+    packages: tuple[tuple[str, str], ...] = ()
+
+
+def restore(app: App, options: Options) -> Restored:
+    """Bring the environment back to what it was before the last installation by torchinstall.
+
+    No network is used. Raises ``UsageError`` where nothing can be undone, ``TargetError`` where the
+    environment can't be written or another run has it.
+    """
+    from torchinstall.install.journal import left_behind
+    from torchinstall.install.process import terminations_as_interrupts
+    from torchinstall.install.receipt import read_receipt
+    from torchinstall.install.transaction import recover_target, restore_previous
+
+    target = whole_target(app, options)
+    prefix = str(target.prefix)
+    with terminations_as_interrupts():
+        left = left_behind(prefix)
+        if left is not None and recover_target(target):
+            return Restored(
+                prefix=prefix, undone=left.wanted, when=left.began, interrupted=True, packages=_family(app, target)
+            )
+        receipt = read_receipt(prefix)
+        if not restore_previous(target):
+            made = receipt is not None
+            raise UsageError(
+                f"there is nothing to undo in {prefix}",
+                why="the installation there has made the environment itself, or was undone before"
+                if made
+                else "torchinstall has changed nothing there, or that was undone before",
+                todo=[f"remove {prefix}, if it isn't needed"] if made else ["name the environment: --venv or --python"],
+            )
+    undone = ", ".join(f"{name} {version}" for name, version in receipt.packages) if receipt else ""
+    return Restored(prefix=prefix, undone=undone, when=receipt.when if receipt else "", packages=_family(app, target))
+
+
+def whole_target(app: App, options: Options) -> Target:
+    """Return the target environment with what its interpreter says of itself; the machine isn't looked at."""
+    from torchinstall.probe.system import real_system
+    from torchinstall.probe.target import TargetQuestion
+
+    target = app.target(options)
+    if not target.exists or target.python is None:
+        raise UsageError(f"there is no environment in {target.prefix}", todo=["name another one with --venv"])
+    return target.with_facts(TargetQuestion(real_system(app.environ), target.python).answer().python)
+
+
+def _family(app: App, target: Target) -> tuple[tuple[str, str], ...]:
+    from torchinstall.install.preflight import target_paths
+    from torchinstall.install.records import installed
+
+    found = {name: version for root in target_paths(target) for name, version, _ in installed(root)}
+    return tuple((name, found[name]) for name in (*app.catalog.joint, "torch-npu") if name in found)
