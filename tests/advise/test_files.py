@@ -112,6 +112,16 @@ def test_what_is_no_notebook_is_told(rules: Table, text: str) -> None:
     assert bool(result.skipped) is not text.startswith('{"cells": [')
 
 
+def test_columns_are_counted_in_characters(rules: Table) -> None:
+    for code in ("import torch\n'ü€😀'; torch.qr(a)", "\ufeffimport torch\n'ü€😀'; torch.qr(a)"):
+        (finding,) = scan_file("a.py", code.encode(), "python", rules).findings
+        assert (finding.line, finding.column) == (2, 8)
+    latin = b"# coding: latin-1\nimport torch\n'\xfc'; torch.qr(a)"
+    assert [finding.column for finding in scan_file("a.py", latin, "python", rules).findings] == [6]
+    result = scan_file("n.ipynb", notebook("import torch\n'ü€😀'; torch.qr(a)").encode(), "notebook", rules)
+    assert [finding.column for finding in result.findings] == [8]
+
+
 # -- .gitignore ----------------------------------------------------------------
 
 
@@ -191,6 +201,12 @@ def test_a_scan_reports_what_it_passes_over(tmp_path: Path, rules: Table, monkey
     assert "line 2" in why["broken.py"]
     assert "generated" in why["huge.py"]
     assert result.files == 11
+
+
+def test_a_table_of_numbers_is_not_taken_apart(rules: Table) -> None:
+    result = scan_file("table.py", b"import torch\nx = [" + b"1," * 200_000 + b"]\n", "python", rules)
+    assert "generated" in result.skipped[0].why
+    assert scan_file("table.py", b"x = [" + b"1," * 200_000 + b"]\n", "python", rules).skipped == ()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")

@@ -115,6 +115,21 @@ def test_a_net_round_a_whole_program_is_no_guard(scan: Scan) -> None:
     assert (finding.severity, finding.guarded) == ("error", False)
 
 
+@pytest.mark.parametrize(
+    ("code", "guarded"),
+    [
+        ("import torch\ntry:\n    torch.load(f)\nexcept ModuleNotFoundError:\n    pass", False),
+        ("import torch\nif TORCH_VERSION >= (2, 6):\n    pass\nelse:\n    torch.load(f)", True),
+        ("import torch\nif V(torch.__version__) >= V('1.6.0'):\n    torch.load(f)", False),
+        ("import torch\nif torch_version < (1, 13):\n    torch.load(f)", False),
+        ("import torch\nif V(torch.__version__) >= V('2.6'):\n    torch.load(f)", True),
+        ("import torch\nif conversion > 3:\n    torch.load(f)", False),
+    ],
+)
+def test_which_questions_are_about_the_change(scan: Scan, code: str, guarded: bool) -> None:
+    assert [(finding.rule, finding.guarded) for finding in scan(code)] == [("LOAD001", guarded)]
+
+
 def test_a_type_check_calls_nothing(scan: Scan) -> None:
     code = "import torch\ndef f(m: torch.jit.ScriptModule): return isinstance(m, torch.jit.ScriptModule)"
     assert {(finding.rule, finding.severity) for finding in scan(code)} == {("TS001", "info")}

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchinstall.catalog.catalog import Catalog
+from torchinstall.catalog.load import load_catalog
 from torchinstall.catalog.names import find_by_name, words
 from torchinstall.model.card import Card
 
@@ -29,7 +30,7 @@ def test_card(catalog: Catalog, pci_id: str, name: str | None, code: str) -> Non
     assert card.source
 
 
-@pytest.mark.parametrize("pci_id", ["10de:ffff", "1af4:1050", "19e5:d802", "", "10de", "nonsense"])
+@pytest.mark.parametrize("pci_id", ["10de:ffff", "1af4:1050", "19e5:1711", "", "10de", "nonsense"])
 def test_unknown_card(catalog: Catalog, pci_id: str) -> None:
     assert catalog.card(pci_id) is None
 
@@ -153,3 +154,21 @@ def test_every_product_finds_itself(catalog: Catalog) -> None:
 )
 def test_integrated_graphics_that_count(catalog: Catalog, gfx: str, target: bool) -> None:
     assert catalog.gfx_is_target(gfx) is target
+
+
+def test_cards_of_other_makers() -> None:
+    catalog = load_catalog()
+    a3, hygon = catalog.card("19e5:d803"), catalog.card("1D94:6211")
+    assert a3 is not None
+    assert (a3.vendor, a3.soc) == ("ascend", "910C")
+    assert hygon is not None
+    assert (hygon.vendor, hygon.gfx, hygon.compute_capability) == ("hygon", None, None)
+    assert catalog.card("1d94:0001") is None
+    assert catalog.card("1234:1111") is None
+
+
+def test_boards_by_their_soc() -> None:
+    orin = load_catalog().card("tegra234")
+    assert orin is not None
+    assert (orin.compute_capability, orin.integrated) == ("8.7", True)
+    assert load_catalog().card("tegra999") is None

@@ -24,7 +24,8 @@ FORMATTER = ROOT / "scripts" / "format_index_data.py"
 
 FILES = sorted(p.relative_to(DATA).as_posix() for p in DATA.rglob("*.json") if p.parent.name != "schema")
 CATALOG_FILES = [
-    "arch.json", "cuda.json", "family.json", "gpus/amd.json", "gpus/intel.json", "gpus/nvidia.json", "indexes.json",
+    "arch.json", "cuda.json", "family.json", "gpus/amd.json", "gpus/intel.json", "gpus/nvidia.json", "gpus/others.json",
+    "indexes.json",
     "macos.json", "advice.json", "migrations.json", *(f"releases/torch-2.{minor}.json" for minor in range(16)),
 ]  # fmt: skip
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64")
@@ -240,7 +241,7 @@ def test_generations_cover_cards_and_code(catalog: Catalog) -> None:
 
 
 def test_card_ids_are_sorted_and_unique() -> None:
-    for vendor in ("nvidia", "amd", "intel"):
+    for vendor in ("nvidia", "amd", "intel", "others"):
         ids = [row["id"] for row in load(f"gpus/{vendor}.json")["cards"]]
         assert len(ids) == len(set(ids))
         assert ids == sorted(ids)

@@ -59,7 +59,8 @@ def test_a_pin_without_code_for_the_card_has_no_solution(doctor):
 def test_the_hint_of_torch_is_overruled_where_it_names_what_never_was(doctor):
     text = (
         "Found GPU0 NVIDIA GeForce GTX 1080 which is of compute capability (CC) 6.1. "
-        "Your installed torch==2.15.0+cu132 does not include kernels for this GPU. Please install PyTorch with a following CUDA configurations:  12.6"
+        "Your installed torch==2.15.0+cu132 does not include kernels for this GPU. "
+        "Please install PyTorch with a following CUDA configurations:  12.6"
     )
     answer = doctor(hand.linux(hand.GTX_1080, driver="580.95.05"), text, {"torch": "2.15.0+cu132"})
     assert answer.action == "pin-older-torch"
@@ -265,7 +266,7 @@ def test_alpine_has_no_wheels(doctor):
 
 def test_the_network_comes_before_its_consequences(doctor):
     text = (
-        "WARNING: Retrying after SSLError(SSLCertVerificationError(1, 'certificate verify failed: self signed certificate'))\n"
+        "WARNING: Retrying after SSLError(SSLCertVerificationError('self signed certificate'))\n"
         "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"
     )
     answer = doctor(hand.linux(), text)
@@ -329,7 +330,7 @@ def test_every_report_gets_an_answer(doctor, text, installed, gpus, system):
     assert answer.exit_code in {0, 3, 4}
     for finding in answer.findings:
         assert finding.cause
-        assert "{" not in finding.cause.replace("{gfx}", "")
+        assert finding.action in ACTIONS
 
 
 # -- what is installed, as people write it

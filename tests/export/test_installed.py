@@ -67,12 +67,6 @@ def test_the_default_indexs_own_build(place: Place) -> None:
     assert place.family(environment) == BLACKWELL_PLAN
 
 
-@pytest.mark.parametrize("machine", [PASCAL, BLACKWELL, ("--gpu", "gfx1100"), ("--cpu",)], ids=lambda m: m[-1])
-def test_no_extra_index_ever(place: Place, machine: tuple[str, ...]) -> None:
-    for kind in ("requirements", "environment", "dockerfile", "poetry", "pdm"):
-        assert "--extra-index-url" not in place.export(kind, *machine, "torch", "torchvision")
-
-
 def test_rocm_has_one_index_and_says_what_is_left_out(place: Place) -> None:
     done = place.world.run("export", "--format", "requirements", "--gpu", "gfx1100", "torch", "transformers")
     assert done.returncode == 0, done.stderr

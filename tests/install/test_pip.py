@@ -22,7 +22,13 @@ from torchinstall.install.pip import Pip
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
     """One pip for all tests: compiling it takes longer than what it then does."""
-    return find_pip(sys.executable, {"PATH": os.environ["PATH"]}, tmp_path_factory.mktemp("pip"))
+    place = tmp_path_factory.mktemp("pip")
+    return module.Pip(python=sys.executable, version=module._unpack(bundled(), place), path=str(place))
+
+
+def bundled() -> str:
+    asked = subprocess.run([sys.executable, "-c", module._BUNDLED], capture_output=True, text=True, check=True)
+    return asked.stdout.strip()
 
 
 @pytest.fixture(autouse=True)
@@ -150,8 +156,7 @@ def test_an_environment_without_pip_gets_none(replica, target, tmp_path):
 
 def test_a_python_that_brings_no_pip_borrows_one(replica, target, tmp_path, monkeypatch):
     """Debian's Python has no ensurepip: uv fetches pip into a folder that goes again."""
-    asked = subprocess.run([sys.executable, "-c", module._BUNDLED], capture_output=True, text=True, check=True)
-    wheel = Path(asked.stdout.strip())
+    wheel = Path(bundled())
     links = tmp_path / "links"
     links.mkdir()
     shutil.copy(wheel, links)

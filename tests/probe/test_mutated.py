@@ -29,7 +29,9 @@ CARDS = {
 
 
 def places(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in KEPT)
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and path.name not in KEPT
+    )
 
 
 @st.composite

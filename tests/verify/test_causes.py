@@ -18,6 +18,7 @@ SCHEMA = Path(__file__).resolve().parents[2] / "index_data" / "schema" / "verify
 KNOWN = {"torch", "variant", "device", "step", "found_cuda", "python", "limit"}
 
 EXAMPLES = {
+    "compiler-missing": "torch._inductor.exc.InvalidCxxCompiler: No working C++ compiler found in config",
     "no-kernel-image": "CUDA error: no kernel image is available for execution on the device",
     "no-kernel-image-hip": "HIP error: invalid device function",
     "invalid-image-hip": "HIP error: device kernel image is invalid",

@@ -7,8 +7,8 @@ import re
 import warnings
 
 from torchinstall.advise.resolve_names import Names
-from torchinstall.advise.syntax import GUARDED, PASSIVE, Syntax, chain_of, read
-from torchinstall.model.advice import INFO, WARNING, Finding
+from torchinstall.advise.syntax import GUARDED, PASSIVE, TESTED, Syntax, chain_of, read
+from torchinstall.model.advice import BEHAVIOR, INFO, WARNING, Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,7 +185,8 @@ class _Check:
 def finding(active: Active, file: str, line: int, column: int, seen: str, flags: int = 0) -> Finding:
     """Return the finding of a rule at a place; what is guarded, or only looked at, is worth knowing and no more."""
     rule, change = active.rule, active.change
-    guarded = bool(flags & GUARDED)
+    # What still works, but otherwise, raises no ImportError.
+    guarded = bool(flags & TESTED) or (bool(flags & GUARDED) and change.severity != BEHAVIOR)
     mild = guarded or (bool(flags & PASSIVE) and change.severity == WARNING)
     return Finding(
         rule=rule.id,

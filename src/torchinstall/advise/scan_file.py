@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MARK = b"torch"
 """A Python file without this word imports nothing of the family."""
+_MOST_VALUES = 100_000
+"""Commas of a Python file: past this it is a table that a program wrote, and its tree takes a kilobyte a value."""
 _NATIVE = re.compile(rb"cpp_extension")
 
 
@@ -31,6 +33,8 @@ def scan_file(name: str, data: bytes, kind: str, table: Table) -> Scan:
             findings = check_project(_decoded(data), name, kind, table)
     except UnreadableError as error:
         return Scan(skipped=(Skipped(file=name, why=str(error)),), files=1, lines=lines)
+    if kind == PYTHON and findings and not data.isascii():
+        findings = _in_characters(findings, data)
     kept, quiet = silenced(findings, Comments(data))
     return Scan(findings=tuple(kept), files=1, lines=lines, silenced=quiet)
 
@@ -39,6 +43,8 @@ def _python(name: str, data: bytes, table: Table) -> list[Finding]:
     is_setup = name.rpartition("/")[2] == "setup.py"
     if _MARK not in data and not is_setup:
         return []
+    if data.count(b",") > _MOST_VALUES:
+        raise UnreadableError("is a table of more than 100,000 values: generated, most likely")
     tree = parse(data, name)
     found = check(tree, name, table, strings=_NATIVE.search(data) is not None)
     return found + check_strings(tree, name, table) if is_setup else found
@@ -47,7 +53,7 @@ def _python(name: str, data: bytes, table: Table) -> list[Finding]:
 def _notebook(name: str, data: bytes, table: Table) -> Scan:
     cells = read_notebook(_decoded(data))
     found = []
-    for finding in check(parse(cells.source, name), name, table):
+    for finding in _in_characters(check(parse(cells.source, name), name, table), cells.source.encode()):
         cell, line = cells.places[finding.line - 1]
         found.append(finding.replace(cell=cell, line=line))
     for cell, line, text in cells.commands:
@@ -63,6 +69,20 @@ def _notebook(name: str, data: bytes, table: Table) -> Scan:
         lines=len(cells.places),
         silenced=len(found) - len(kept),
     )
+
+
+def _in_characters(findings: list[Finding], data: bytes) -> list[Finding]:
+    """Return the findings with columns counted in characters, as editors do; syntax trees count bytes of UTF-8."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    lines = [line.encode() for line in re.split(r"\r\n?|\n", text)]
+    shifted = []
+    for finding in findings:
+        before = lines[finding.line - 1][: finding.column - 1] if finding.line <= len(lines) else b""
+        shifted.append(finding.replace(column=len(before.decode("utf-8", "replace")) + 1))
+    return shifted
 
 
 def _decoded(data: bytes) -> str:

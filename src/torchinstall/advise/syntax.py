@@ -7,6 +7,7 @@ and a deep expression must not end in a RecursionError.
 from __future__ import annotations
 
 import ast
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
     """A dotted name in parts; the first part is a name, the others are attributes."""
 
 GUARDED = 1
-"""The code is ready for the name to be missing: try with ImportError, hasattr, a comparison of versions."""
+"""The code is ready for the name to be missing: a try with ImportError or AttributeError."""
 PASSIVE = 2
 """The name is only looked at: an annotation, isinstance."""
+TESTED = 4
+"""The code has asked first: hasattr, or a comparison of versions."""
 
+_VERSION = re.compile(r"\d+\.\d")
+_NAMED_VERSION = re.compile(r"(?:^|_)(?:version|VERSION)|(?:^|[a-z_])Version")
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
 _BROAD = frozenset({"Exception", "BaseException"})
 _LEFT_OUT = frozenset({"ctx", "op", "ops", "type_comment", "kind", "id", "attr", "conversion", "level", "type_params"})
@@ -266,14 +271,14 @@ class _Walk:
         self.push(node.body, scope, flags)
 
     def test(self, node: ast.If | ast.IfExp, scope: int, flags: int) -> None:
-        inner = flags | GUARDED if _asks_for_presence(node.test) else flags
+        inner = flags | TESTED if _asks_for_presence(node.test) else flags
         self.stack.append((node.test, scope, inner))
         for part in (node.body, node.orelse):
             self.push(part if isinstance(part, list) else [part], scope, inner)
 
     def bool_op(self, node: ast.BoolOp, scope: int, flags: int) -> None:
         ready = any(_asks_for_presence(value) for value in node.values)
-        self.push(node.values, scope, flags | GUARDED if ready else flags)
+        self.push(node.values, scope, flags | TESTED if ready else flags)
 
 
 def _caught(handler: ast.ExceptHandler) -> set[str]:
@@ -285,17 +290,28 @@ def _caught(handler: ast.ExceptHandler) -> set[str]:
 
 
 def _asks_for_presence(test: ast.expr) -> bool:
-    """Tell whether a test asks for a version, or whether a name is there."""
+    """Tell whether a test asks whether a name is there, or for a version of 2.0 or newer.
+
+    Whoever asks for torch 1.6 thought of what came then, and of nothing that any rule is about.
+    """
     if type(test) in {ast.Name, ast.Attribute, ast.Constant}:
         chain = chain_of(test)
-        return chain is not None and "version" in chain[-1].lower()
+        return chain is not None and _NAMED_VERSION.search(chain[-1]) is not None
+    asks = False
+    versions: list[int] = []
     for node in ast.walk(test):
         if type(node) is ast.Name:
             name = node.id
         elif type(node) is ast.Attribute:
             name = node.attr
         else:
+            if type(node) is ast.Constant and type(node.value) is str and _VERSION.match(node.value):
+                versions.append(int(node.value.partition(".")[0]))
+            elif type(node) is ast.Tuple and node.elts and type(node.elts[0]) is ast.Constant:
+                major = node.elts[0].value
+                versions += [major] if type(major) is int else []
             continue
-        if name == "hasattr" or "version" in name.lower():
+        if name == "hasattr":
             return True
-    return False
+        asks = asks or _NAMED_VERSION.search(name) is not None
+    return asks and (not versions or max(versions) > 1)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torchinstall.install.target import Target
     from torchinstall.install.uv import Uv
     from torchinstall.model.options import Options
+    from torchinstall.model.plan import Pin
 
 _SHOWN = 4
 """Processes or packages named in one sentence; the rest is counted."""
@@ -101,12 +102,16 @@ def locker(app: App) -> Uv:
     return Uv(app.environ, index_data=find_index_data())
 
 
-def with_hashes(app: App, job: Job) -> Job:
+def with_hashes(app: App, job: Job, mirror: str | None) -> Job:
     """Return the job with the hash of every file that it takes, as ``--require-hashes`` wants it.
 
+    What the index announces counts, but not what a mirror (``mirror``, its address) says of itself.
     Raises ``InstallError`` where one has none.
     """
     wheels = locker(app).lock(job)
+    proved = {pin.name for pin in job.plan.packages if pin.sha256 or not _of_mirror(pin, mirror)}
+    family = {pin.name for pin in job.plan.packages}
+    wheels = tuple(w.replace(sha256=None) if w.name in family - proved else w for w in wheels)
     bare = [f"{wheel.name} {wheel.version}" for wheel in wheels if wheel.sha256 is None]
     if bare:
         raise InstallError(
@@ -115,6 +120,10 @@ def with_hashes(app: App, job: Job) -> Job:
             todo=["leave --require-hashes out", "or take it from an index that tells hashes"],
         )
     return job.replace(hashes={f"{wheel.name}=={wheel.version}": str(wheel.sha256) for wheel in wheels})
+
+
+def _of_mirror(pin: Pin, mirror: str | None) -> bool:
+    return mirror is not None and pin.index.startswith(mirror.partition("{variant}")[0])
 
 
 def afterwards(app: App, done: Installed, job: Job, options: Options) -> Installed:

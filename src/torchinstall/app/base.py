@@ -235,8 +235,13 @@ class App:
         """
         from torchinstall.install.settings import Settings, read_settings
         from torchinstall.resolve.asked import with_asked
+        from torchinstall.resolve.mirrors import AUTO, with_origin_hashes
         from torchinstall.resolve.resolve import resolve
 
+        if (options.mirror or "").lower() == AUTO:
+            from torchinstall.app.mirror import fastest
+
+            options = options.replace(mirror=fastest(self, machine, options, target))
         prefix = self.cwd / target.prefix if target is not None and target.prefix else None
         settings = read_settings(self.environ, cwd=self.cwd, prefix=prefix)
         if elsewhere:
@@ -247,6 +252,7 @@ class App:
             request = with_asked(request, asked, machine, self.catalog)
         sightings = self._look(machine, request, settings)
         plan = resolve(machine, request, self.catalog, sightings)
+        plan = with_origin_hashes(plan, sightings) if request.mirror else plan
         return Planned(machine=machine, request=request, plan=plan, target=target, settings=settings)
 
     def _look(self, machine: Machine, request: Request, settings: Settings) -> Sightings:
@@ -263,6 +269,7 @@ class App:
             extra_indexes=settings.extra_indexes,
             find_links=settings.find_links,
             mirror=request.mirror,
+            mirror_kind=request.mirror_kind,
         )
         client = None
         sightings = Sightings(listings=no_network(self.catalog) if offline else ())

@@ -10,7 +10,7 @@ from torchinstall.errors import UsageError
 from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED
 from torchinstall.model.value import Value
 from torchinstall.model.verdict import FAILED, PROVED, Verdict
-from torchinstall.model.version import at_least
+from torchinstall.model.version import is_newer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def risks(planned: Planned, options: Options) -> list[str]:
     questions = []
     plan, machine = planned.plan, planned.machine
     installed = machine.installed.get("torch")
-    if installed and plan.torch and plan.outcome == INSTALL and not at_least(plan.torch, installed.partition("+")[0]):
+    if installed and plan.torch and plan.outcome == INSTALL and is_newer(installed, plan.torch):
         asked = any(wish.name == "torch" and wish.specifier for wish in planned.request.wishes)
         if not asked:
             questions.append(f"torch {installed} would be replaced by the older {plan.torch}")
@@ -173,7 +173,7 @@ def _transaction(
         made = made.with_facts(app.seen(options, made).python)
         job = _job(app, planned, made, progress=progress, reinstall=reinstall)
         if options.require_hashes:
-            job = with_hashes(app, job)
+            job = with_hashes(app, job, planned.request.mirror)
         space = needed_space(app, job, options)
     except BaseException:
         if made.created:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torchinstall.advise.gitignore import Ignores
     from torchinstall.advise.table import Table
 
-LARGEST = {"python": 2 << 20, "notebook": 16 << 20}
+LARGEST = {"python": 3 << 19, "notebook": 16 << 20}
 """Bytes of a file that is still read; what is larger was written by a program, not by a person."""
 LARGEST_OTHER = 1 << 20
 _WORTH_A_POOL = 1 << 20
@@ -149,7 +149,7 @@ class _Walk:
         self.seen.add(key)
         limit = LARGEST.get(kind, LARGEST_OTHER)
         if facts.st_size > limit:
-            self.skip(path, f"is larger than {limit >> 20} MiB: generated, most likely")
+            self.skip(path, f"is larger than {limit / 2**20:g} MiB: generated, most likely")
             return
         self.files.append(File(path=path, name=self.name(path), kind=kind, size=facts.st_size))
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from torchinstall.errors import UsageError
+from torchinstall.model.plan import SATISFIED
 from torchinstall.model.request import Request
-from torchinstall.model.variant import CPU
+from torchinstall.model.variant import CPU, backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchinstall.app.base import App, Planned
     from torchinstall.install.target import Target
+    from torchinstall.model.machine import Machine
     from torchinstall.model.options import Options
     from torchinstall.model.verdict import Verdict
     from torchinstall.resolve.promise import Promise
+
+
+_NEEDS_DEVICE = frozenset({"cuda", "rocm", "xpu"})
 
 
 def verify(app: App, options: Options) -> Verdict:
@@ -30,7 +37,25 @@ def verify(app: App, options: Options) -> Verdict:
             ],
         )
     request = Request(variant=CPU if options.cpu else None)
-    return check(app, str(target.python), of_environment(machine, request, app.catalog))
+    promise = of_environment(machine, request, app.catalog)
+    built = machine.container is not None and machine.container.build is True
+    static = built and backend(promise.variant or "") in _NEEDS_DEVICE
+    if static:
+        promise = promise.replace(backend=CPU, cards=None)
+    return check(
+        app, str(target.python), promise, static=static, compile=options.compile, user_site=in_user_site(machine)
+    )
+
+
+def in_user_site(machine: Machine) -> bool:
+    """Tell whether torch lies in the user's own folder: an isolated Python doesn't look there."""
+    from pathlib import Path
+
+    python = machine.python
+    if python.environment not in {"system", "conda"} or "torch" not in machine.installed:
+        return False
+    roots = [path for path in (python.purelib, python.platlib) if path]
+    return bool(roots) and not any((Path(root) / "torch").is_dir() for root in roots)
 
 
 def _existing(app: App, options: Options) -> Target:
@@ -52,12 +77,16 @@ def proof(app: App, target: Target, planned: Planned) -> Verdict:
     """Prove what a plan promises."""
     from torchinstall.resolve.promise import of_plan
 
-    return check(app, str(target.python), of_plan(planned.plan, planned.machine))
+    plan, promise = planned.plan, of_plan(planned.plan, planned.machine)
+    # Where the promise is the CPU though the build is for a card, none can be here.
+    static = promise.backend == CPU and backend(plan.variant or "") in _NEEDS_DEVICE
+    codes = tuple(dict.fromkeys(device.by for device in plan.devices if device.by.startswith("sm_")))
+    return check(app, str(target.python), promise, codes=codes, static=static)
 
 
-def check(app: App, python: str, promise: Promise) -> Verdict:
-    """Run the check in an interpreter and judge it by a promise."""
+def check(app: App, python: str, promise: Promise, **more: Any) -> Verdict:
+    """Run the check in an interpreter and judge it by a promise; ``more`` are further fields of ``Expect``."""
     from torchinstall.verify.check import verify as run
     from torchinstall.verify.values import Expect
 
-    return run(python, Expect(**promise.__dict__), app.catalog.verify_causes, environ=app.environ)
+    return run(python, Expect(**promise.__dict__, **more), app.catalog.verify_causes, environ=app.environ)

@@ -16,6 +16,7 @@ from torchinstall.catalog.parse_tables import (
     parse_indexes,
     parse_integrated_targets,
     parse_mps_floors,
+    parse_other_cards,
     parse_verify_causes,
 )
 from torchinstall.catalog.row_reader import top
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from torchinstall.catalog.backend_rows import AscendTables, JetPack, Maker, RocmTables, VendorBuild, XpuTables
+    from torchinstall.catalog.mirrors import Mirror
     from torchinstall.catalog.overlay import Overlay
     from torchinstall.catalog.parse_tables import CudaTables, Indexes, MpsFloor
     from torchinstall.catalog.rows import Build, Companion, Floor, Generation, Release, Tegra
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 
 _VENDOR_OF = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
+_OTHER_MAKERS = frozenset({"19e5", "1d94", "1ed5", "cabc", "9999", "1e36", "1d22"})
+"""Vendor ids in gpus/others.json: its other ids belong to makers of other things, for which no file is read."""
 _LIST_PLATFORM = "linux_x86_64"
 _TARGETS = "integrated targets"
 
@@ -84,6 +88,14 @@ class Catalog:
                 self._minor(name.removeprefix("releases/torch-").removesuffix(".json"))
             else:
                 self._file(name, parsers[name])
+
+    @property
+    def mirrors(self) -> tuple[Mirror, ...]:
+        """The mirrors of the PyTorch index that are known by name."""
+        from torchinstall.catalog.mirrors import FILE, parse_mirrors
+
+        found: tuple[Mirror, ...] = self._file(FILE, parse_mirrors)
+        return found
 
     # -- releases -----------------------------------------------------------
 
@@ -207,10 +219,14 @@ class Catalog:
         key = pci_id.lower()
         if key.startswith("tegra"):
             return next((_board(row) for row in self._cuda().tegra if key in row.socs), None)
-        vendor = _VENDOR_OF.get(key.partition(":")[0])
-        if vendor is None:
+        maker = key.partition(":")[0]
+        vendor = _VENDOR_OF.get(maker)
+        if vendor is not None:
+            return self._cards_by_id(vendor).get(key)
+        if maker not in _OTHER_MAKERS:
             return None
-        return self._cards_by_id(vendor).get(key)
+        others: dict[str, Card] = self._file("gpus/others.json", parse_other_cards)
+        return others.get(key)
 
     def find_cards(self, text: str) -> tuple[Card, ...]:
         """Return the cards that a marketing name can mean, such as ``RTX 4090`` or ``7900 XTX``.

@@ -173,6 +173,25 @@ def parse_cards(document: object, file: str, vendor: str) -> tuple[tuple[Card, .
     return tuple(cards.values()), products
 
 
+def parse_other_cards(document: object, file: str) -> dict[str, Card]:
+    """Return the accelerators of makers that have no table of their own, by PCI id."""
+    cards: dict[str, Card] = {}
+    for row in top(document, file).rows("cards", ("id", "name")):
+        row.status()
+        pci_id = row.text("id")
+        if pci_id in cards:
+            row.fail(f"{pci_id} stands there twice")
+        cards[pci_id] = Card(
+            vendor=row.text("vendor"),
+            name=row.text("name"),
+            pci_id=pci_id,
+            soc=row.optional_text("soc"),
+            family=row.optional_text("family"),
+            source=row.source(),
+        )
+    return cards
+
+
 def parse_integrated_targets(document: object, file: str) -> frozenset[str]:
     """Return the gfx of the integrated AMD graphics that count as accelerators."""
     return frozenset(row.text("gfx") for row in top(document, file).rows("integrated_targets", ("gfx",)))

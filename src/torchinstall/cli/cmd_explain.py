@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchinstall.cli.common import app, options_of, say
+from torchinstall.cli.common import app, options_of, say, spoken
 from torchinstall.cli.groups import machine, target
 
 TYPE_CHECKING = False
@@ -28,10 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         from torchinstall.output.explain import explanation_to_json
         from torchinstall.output.jsonout import dumps
+        from torchinstall.output.language import localized_explanation
 
-        print(dumps(explanation_to_json(explanation)))
+        print(dumps(explanation_to_json(localized_explanation(explanation, arguments.lang or "en"))))
     else:
         from torchinstall.output.explain import explanation_lines
 
-        say(explanation_lines(explanation, verbose=arguments.verbose > 0))
+        say(explanation_lines(explanation, verbose=arguments.verbose > 0, lang=spoken()))
     return explanation.exit_code

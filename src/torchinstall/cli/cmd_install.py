@@ -6,7 +6,7 @@ import os
 import sys
 
 from torchinstall.cli.cmd_verify import exit_code
-from torchinstall.cli.common import app, on_terminal, options_of, say
+from torchinstall.cli.common import app, on_terminal, options_of, say, spoken
 from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_INDEX, EXIT_INTERRUPTED, EXIT_OK
 from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
@@ -70,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> int:
         plan = planned.plan
         if not arguments.quiet or plan.outcome in {BLOCKED, UNDETERMINED}:
             say(
-                [*machine_lines(planned.machine, verbose=verbose), *plan_lines(plan, verbose=verbose)],
+                [*machine_lines(planned.machine, verbose=verbose), *plan_lines(plan, verbose=verbose, lang=spoken())],
                 to_stderr=arguments.json,
             )
 

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from torchinstall.cli.common import app, options_of, say
+from torchinstall.cli.common import app, options_of, say, spoken
 from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_OK, EXIT_USAGE, MachineFileError, TorchInstallError, UsageError
 
@@ -61,7 +61,7 @@ def _show(planned: Planned, arguments: argparse.Namespace, identity: object = No
 
         verbose = arguments.verbose > 0
         head = [] if arguments.quiet else machine_lines(planned.machine, verbose=verbose)
-        say([*head, *plan_lines(planned.plan, verbose=verbose)])
+        say([*head, *plan_lines(planned.plan, verbose=verbose, lang=spoken())])
     return planned.plan.exit_code
 
 

@@ -18,6 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     target(parser)
     parser.add_argument("--cpu", action="store_true", help="the build is meant for the CPU, though a GPU is here")
+    parser.add_argument("--compile", action="store_true", help="also try torch.compile (takes up to half a minute)")
     sysroot(parser)
 
 

@@ -54,3 +54,10 @@ def say(lines: Iterable[Line], *, to_stderr: bool = False) -> None:
 def on_terminal() -> bool:
     """Tell whether a person is at the other end, who could answer a question."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def spoken() -> str:
+    """Return the language of the text for people: ``--lang`` (or TORCHINSTALL_LANG), else that of the locale."""
+    from torchinstall.output.language import language
+
+    return language(os.environ)

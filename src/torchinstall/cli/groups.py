@@ -23,7 +23,9 @@ def request(parser: ArgumentParser) -> None:
     group.add_argument("--allow-older", action="store_true", help="take an older torch if an index can't be reached")
     group.add_argument("--offline", action="store_true", help="use no network; folders of wheels are read")
     group.add_argument(
-        "--mirror", metavar="URL", help="mirror of the PyTorch index; {variant} stands for cu126 and so on"
+        "--mirror",
+        metavar="NAME_OR_URL",
+        help="mirror of the PyTorch index: aliyun, nju, sjtu, auto, or a URL; {variant} stands for cu126 and so on",
     )
 
 
@@ -58,6 +60,7 @@ def output(parser: ArgumentParser) -> None:
     """Add what every command has."""
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    group.add_argument("--lang", choices=["en", "zh"], help="language of the text; else that of the locale")
     group.add_argument("-v", "--verbose", action="count", default=0, help="more: every fact with its source")
     group.add_argument("-q", "--quiet", action="count", default=0, help="less")
     group.add_argument("--version", "-V", action="store_true", help="the version of torchinstall")

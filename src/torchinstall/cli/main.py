@@ -85,6 +85,9 @@ def _run(argv: Sequence[str]) -> int:
     if arguments.version:
         print(f"torchinstall {__version__}")
         return 0
+    if arguments.lang:
+        # As if the variable had been set: everything that writes finds it there.
+        os.environ["TORCHINSTALL_LANG"] = arguments.lang
     command = importlib.import_module(f"torchinstall.cli.cmd_{arguments.command}")
     code: int = command.run(arguments)
     return code

@@ -7,7 +7,7 @@ import json
 from torchinstall.diagnose.doctor import diagnose
 from torchinstall.errors import MachineFileError, TorchInstallError
 from torchinstall.model.machine_json import machine_from_json
-from torchinstall.resolve.wishes import parse
+from torchinstall.resolve.asked import loads, with_asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def diagnoses(
             continue
         identity: object = None
         try:
-            document = json.loads(line)
+            document = loads(line)
             if not isinstance(document, dict):
                 raise MachineFileError("the line isn't an object")
             identity = document.get("id")
@@ -61,18 +61,5 @@ def _answer(
     if not isinstance(text, str):
         raise MachineFileError("error isn't a string", todo=['put the text of the error under "error"'])
     machine = complete(machine_from_json(inner))
-    return diagnose(machine, _request(general, document.get("request"), catalog), catalog, text=text)
-
-
-def _request(general: Request, asked: object, catalog: Catalog) -> Request:
-    if not asked:
-        return general
-    if not isinstance(asked, dict):
-        raise MachineFileError("request isn't an object")
-    requirements, variant = asked.get("requirements") or [], asked.get("variant")
-    if not isinstance(requirements, list) or not all(isinstance(text, str) for text in requirements):
-        raise MachineFileError("request.requirements isn't a list of strings")
-    if variant is not None and not isinstance(variant, str):
-        raise MachineFileError("request.variant isn't a string")
-    parsed = parse(requirements, catalog.joint, origin="the request")
-    return general.replace(wishes=parsed.wishes or general.wishes, variant=variant or general.variant)
+    request = with_asked(general, document.get("request") or {}, machine, catalog)
+    return diagnose(machine, request, catalog, text=text)

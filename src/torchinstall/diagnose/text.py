@@ -40,12 +40,12 @@ def decode(data: bytes) -> str:
     for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8")):
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
+    if data[:4000].count(b"\0") > len(data[:4000]) // 4:
+        return data.decode("utf-16-le", "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         pass
-    if data[:4000].count(b"\0") > len(data[:4000]) // 4:
-        return data.decode("utf-16-le", "replace")
     # A chunk may end inside a character; a fault anywhere else says that this is no UTF-8.
     text = data.decode("utf-8", "replace")
     return data.decode("cp1252", "replace") if "\ufffd" in text[:-4] else text

@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from torchinstall.index.location import canonical, local_path
+from torchinstall.index.location import canonical, file_url, local_path
 from torchinstall.install.backend import Change
 from torchinstall.install.config_files import pip_files, read_ini
 from torchinstall.install.find_pip import find_pip
@@ -75,11 +75,11 @@ class Pip:
         before = versions(job)
         with scratch() as folder:
             program = find_pip(str(job.target.python), self.environ, folder)
-            for number, (words, lines) in enumerate(_steps(job)):
+            for number, (words, where, lines) in enumerate(_steps(job)):
                 path = folder / f"family{number}.txt"
                 path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
                 argv = program.argv("install", "--no-deps", "--only-binary", ":all:", *words, "-r", str(path))
-                self._run(argv, self._narrow(job, program), job, folder)
+                self._run(argv, {**self._narrow(job, program), **where}, job, folder)
             for name, url in sorted(job.bound.items()):
                 self._bound(name, url, job, program, folder)
             self._rest(job, program, folder)
@@ -98,8 +98,8 @@ class Pip:
             return
         path = folder / f"bound-{canonical(name)}.txt"
         path.write_text(f"{text}\n", "utf-8")
-        argv = program.argv("install", "--no-deps", "--only-binary", ":all:", "--index-url", url, "-r", str(path))
-        self._run(argv, self._narrow(job, program), job, folder)
+        argv = program.argv("install", "--no-deps", "--only-binary", ":all:", *_common(job), "-r", str(path))
+        self._run(argv, {**self._narrow(job, program), "PIP_INDEX_URL": url}, job, folder)
 
     def _rest(self, job: Job, program: Program, folder: Path) -> None:
         """Install the dependencies and the other packages; the family is held where it is."""
@@ -157,27 +157,32 @@ def versions(job: Job) -> dict[str, str]:
     return {name: version for root in roots for name, version, _ in installed(root)}
 
 
-def _steps(job: Job) -> list[tuple[list[str], list[str]]]:
-    """Return the calls for the family: words and requirement lines, one a source, hashed pins apart from others."""
-    groups: dict[tuple[str, ...], list[str]] = {}
+def _steps(job: Job) -> list[tuple[list[str], dict[str, str], list[str]]]:
+    """Return the calls for the family: words, variables and requirement lines; one a source, hashed pins apart.
+
+    Addresses may hold credentials, which is why they travel in the environment and not as arguments.
+    """
+    groups: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], list[str]] = {}
     again = {canonical(name) for name in job.reinstall}
     for pin in job.plan.packages:
-        words = [*_source(pin, job), *_common(job)]
+        where = _source(pin, job)
+        words = _common(job)
         words += ["--force-reinstall"] if canonical(pin.name) in again else []
         words += ["--require-hashes"] if pin.sha256 and pin.kind != "url" else []
-        groups.setdefault(tuple(words), []).append(_line(pin))
-    return [(list(words), lines) for words, lines in groups.items()]
+        groups.setdefault((tuple(dict.fromkeys(words)), tuple(where.items())), []).append(_line(pin))
+    return [(list(words), dict(where), lines) for (words, where), lines in groups.items()]
 
 
-def _source(pin: Pin, job: Job) -> list[str]:
+def _source(pin: Pin, job: Job) -> dict[str, str]:
     if pin.kind == "url":
-        return ["--no-index"]
+        return {"PIP_NO_INDEX": "1"}
     if pin.index == DEFAULT:
-        return ["--index-url", job.settings.default_index] if job.settings.default_index else []
+        return {"PIP_INDEX_URL": job.settings.default_index} if job.settings.default_index else {}
     path = local_path(pin.index)
     if pin.kind == "flat":
-        return ["--no-index", "--find-links", pin.index if path is None else str(job.cwd / path)]
-    return ["--index-url", pin.index if path is None else (job.cwd / path).as_uri()]
+        link = file_url(job.cwd / path) if path is not None else pin.index
+        return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": link}
+    return {"PIP_INDEX_URL": pin.index if path is None else (job.cwd / path).as_uri()}
 
 
 def _common(job: Job) -> list[str]:

@@ -37,6 +37,7 @@ class Options(Value):
     yes: bool = False
     keep: bool = False
     verify: bool = True
+    compile: bool = False
     replace_vendor_build: bool = False
     installer: str = "uv"
     require_hashes: bool = False

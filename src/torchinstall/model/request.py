@@ -37,3 +37,4 @@ class Request(Value):
     allow_older: bool = False
     replace_vendor_build: bool = False
     mirror: str | None = None
+    mirror_kind: str = "simple"

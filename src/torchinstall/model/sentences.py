@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from torchinstall.model.plan import Reason
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 ENGLISH: dict[str, str] = {
     # why a candidate loses: the wheel
     "withdrawn": "torch {torch} has no {variant} wheels: withdrawn or never published",
@@ -117,6 +121,8 @@ ENGLISH: dict[str, str] = {
     ),
     "blocked-new": "driver {found} doesn't know {card}: it needs a driver >= {minimum}",
     "blocked-module": "{card} isn't driven by the {module} kernel module: it needs the {other} one of the same driver version",
+    "apple-elsewhere": "Apple silicon runs macOS, not {os}: PyTorch's MPS is there only",
+    "downgrade": "torch {installed} is installed: this would put the older {torch} in its place",
     "driver-missing": "{card} is here, but no NVIDIA driver is installed",
     "driver-nouveau": "{card} is bound to {driver}: CUDA needs NVIDIA's own driver",
     "driver-not-loaded": "{card} is here, but the NVIDIA kernel module isn't loaded",
@@ -180,6 +186,31 @@ ENGLISH: dict[str, str] = {
     "if-glibc": "the system has glibc >= {minimum}",
     "if-alone": "{card} is used alone ({variable})",
 }
+
+
+LANGUAGES = ("en", "zh")
+
+
+def text(rule: str, params: Mapping[str, str], lang: str = "en") -> str:
+    """Return the sentence of a rule in a language; in English where there is no translation of it.
+
+    What stands in ``params`` as a word or sentence of ours is translated with it; numbers, names and
+    commands stay as they are.
+    """
+    if lang == "zh":
+        from torchinstall.model.sentences_zh import CHINESE, WORDS
+
+        if rule in CHINESE:
+            fixed = {sentence: CHINESE[name] for name, sentence in ENGLISH.items() if name in CHINESE}
+            words = {name: WORDS.get(value) or fixed.get(value) or _span(value) for name, value in params.items()}
+            return CHINESE[rule].format(**words)
+    return ENGLISH[rule].format(**params)
+
+
+def _span(value: str) -> str:
+    """Return a span of versions ("8.5 to 9.2") as it is written in Chinese; anything else as it is."""
+    low, middle, high = value.partition(" to ")
+    return f"{low}\u81f3{high}" if middle and low[:1].isdigit() and high[:1].isdigit() else value
 
 
 def reason(rule: str, *, source: str = "", **params: object) -> Reason:

@@ -40,3 +40,16 @@ def driver_at_least(found: str, minimum: str) -> bool:
     if len(parts) == 1:
         return parts[0] >= numbers(minimum)[0]
     return at_least(found, minimum)
+
+
+def is_newer(version: str, other: str) -> bool:
+    """Tell whether a PEP 440 version is above another, local parts aside; what isn't PEP 440 goes by its numbers."""
+    left, right = version.partition("+")[0], other.partition("+")[0]
+    if left == right:
+        return False
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(left) > Version(right)
+    except InvalidVersion:
+        return numbers(left) > numbers(right)

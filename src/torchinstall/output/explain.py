@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchinstall.output.language import localized_explanation
 from torchinstall.output.lines import BAD, GOOD, NOTE, QUIET, Line, section
 from torchinstall.output.text import need_text, said, way_text
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from torchinstall.model.plan import Reason
 
 
-def explanation_lines(explanation: Explanation, *, verbose: bool = False) -> list[Line]:
+def explanation_lines(explanation: Explanation, *, verbose: bool = False, lang: str = "en") -> list[Line]:
     """Return verdict, rules with their sources, what is chosen instead, and the ways that were checked."""
+    explanation = localized_explanation(explanation, lang)
     style = GOOD if explanation.possible else BAD
     lines = section("Yes" if explanation.possible else "No", [explanation.verdict.text], style)
     lines += section("Why", [said(why.text, why.source, verbose=True) for why in explanation.why])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from torchinstall.output.lines import without_credentials
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,8 +19,9 @@ SCHEMA = 1
 
 
 def dumps(document: Mapping[str, Any], *, indent: int | None = 1) -> str:
-    """Return the text of one document; one line when ``indent`` is ``None``."""
-    return json.dumps(document, indent=indent)
+    """Return the text of one document; one line when ``indent`` is ``None``. Credentials in addresses are left out."""
+    text = json.dumps(document, indent=indent)
+    return without_credentials(text) if "@" in text else text
 
 
 def plan_to_json(plan: Plan, identity: object = None, *, compact: bool = False) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
@@ -28,6 +30,14 @@ class Line(Value):
     style: str = PLAIN
 
 
+_CREDENTIALS = re.compile(r"(://)[^/@\s\"'`]+@")
+
+
+def without_credentials(text: str) -> str:
+    """Return a text with user names and passwords in addresses left out; nothing that is shown keeps them."""
+    return _CREDENTIALS.sub(r"\1***@", text)
+
+
 def section(heading: str, texts: Iterable[str], style: str = PLAIN) -> list[Line]:
     """Return lines under one heading."""
     return [Line(text=text, heading=heading if n == 0 else "", style=style) for n, text in enumerate(texts)]
@@ -41,19 +51,18 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 def write(lines: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
-    """Write lines, wrapped to the terminal's width; by rich where colour is wanted, else as plain text."""
-    import textwrap
+    """Write lines in the user's language, wrapped to the terminal's width; by rich where colour is wanted."""
+    from torchinstall.output.language import language, translated
+    from torchinstall.output.wrap import padded, wrap
 
     width = _width(stream, environ)
+    lines = [line.replace(text=without_credentials(line.text)) if "@" in line.text else line for line in lines]
     wrapped: list[tuple[str, str, str]] = []
-    for line in lines:
-        parts = textwrap.wrap(
-            line.text, max(width - WIDTH, 30), break_long_words=False, break_on_hyphens=False,
-            subsequent_indent="  ", drop_whitespace=True, replace_whitespace=False,
-        ) or [""]  # fmt: skip
+    for line in translated(lines, language(environ)):
+        parts = wrap(line.text, max(width - WIDTH, 30))
         wrapped += [(line.heading if n == 0 else "", part, line.style) for n, part in enumerate(parts)]
     if not wants_colour(stream, environ):
-        stream.writelines(f"{heading:<{WIDTH}}{text}".rstrip() + "\n" for heading, text, _ in wrapped)
+        stream.writelines(f"{padded(heading, WIDTH)}{text}".rstrip() + "\n" for heading, text, _ in wrapped)
         stream.flush()
         return
     from rich.console import Console
@@ -61,7 +70,7 @@ def write(lines: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> 
 
     console = Console(file=stream, soft_wrap=True, highlight=False, force_terminal=True)
     for heading, text, style in wrapped:
-        console.print(Text(f"{heading:<{WIDTH}}", style="bold cyan") + Text(text, style=style))
+        console.print(Text(padded(heading, WIDTH), style="bold cyan") + Text(text, style=style))
 
 
 def _width(stream: TextIO, environ: Mapping[str, str]) -> int:

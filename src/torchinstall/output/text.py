@@ -6,6 +6,7 @@ from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED
 from torchinstall.model.variant import CPU
 from torchinstall.model.verdict import FAILED, PROVED
 from torchinstall.model.version import numbers
+from torchinstall.output.language import localized
 from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Line, section
 
 TYPE_CHECKING = False
@@ -89,8 +90,9 @@ def gpu_text(gpu: Gpu) -> str:
     return f"{name} ({', '.join(facts)})" if facts else name
 
 
-def plan_lines(plan: Plan, *, verbose: bool = False) -> list[Line]:
+def plan_lines(plan: Plan, *, verbose: bool = False, lang: str = "en") -> list[Line]:
     """Return the decision: the choice with what decided, the nearest losers, what would change it."""
+    plan = localized(plan, lang)
     lines: list[Line] = []
     if plan.outcome in {INSTALL, SATISFIED}:
         lines += _choice(plan)

@@ -9,6 +9,7 @@ from torchinstall.errors import MachineFileError, TorchInstallError, UsageError
 from torchinstall.model.machine_json import machine_from_json
 from torchinstall.model.request import Request
 from torchinstall.model.variant import CPU
+from torchinstall.resolve.mirrors import meant
 from torchinstall.resolve.resolve import resolve
 from torchinstall.resolve.wishes import markers, merged, parse, parse_file
 
@@ -53,6 +54,7 @@ def request_of(
     inner = [name for found in files for name in found.constraint_files]
     names = dict.fromkeys([*options.constraint_files, *inner, *constraint_files])
     constraints = [_file(name, catalog, environment, read) for name in names]
+    mirror, mirror_kind = meant(options.mirror, catalog)
     return Request(
         wishes=parsed.wishes + tuple(wish for found in files for wish in found.wishes),
         others=parsed.others + tuple(text for found in files for text in found.others),
@@ -64,7 +66,8 @@ def request_of(
         offline=options.offline or offline,
         allow_older=options.allow_older,
         replace_vendor_build=options.replace_vendor_build,
-        mirror=_mirror(options.mirror),
+        mirror=mirror,
+        mirror_kind=mirror_kind,
     )
 
 
@@ -108,19 +111,6 @@ def loads(text: str) -> object:
 
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON value")
-
-
-def _mirror(text: str | None) -> str | None:
-    """Return the address template of a mirror; one without a place for the variant has a folder a variant."""
-    if text is None:
-        return None
-    if "://" not in text:
-        raise UsageError(
-            f"--mirror {text!r} isn't an address",
-            why="a mirror is given by its URL; {variant} in it stands for cu126 and so on",
-            todo=["--mirror https://mirror.example/pytorch/whl", "--mirror https://mirror.example/{variant}/simple"],
-        )
-    return text if "{variant}" in text else text.rstrip("/") + "/{variant}"
 
 
 def with_asked(general: Request, asked: object, machine: Machine, catalog: Catalog) -> Request:

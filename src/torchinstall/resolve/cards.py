@@ -6,21 +6,23 @@ working driver is never answered with a CPU build.
 
 from __future__ import annotations
 
-from torchinstall.model.machine import Gpu, Machine, NvidiaDriver
+from torchinstall.model.machine import MACOS, Gpu, Machine, NvidiaDriver
 from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.value import Value
 from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import driver_at_least, numbers
+from torchinstall.resolve.facts import is_empty_mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torchinstall.catalog.catalog import Catalog
-    from torchinstall.catalog.rows import Generation, Tegra
+    from torchinstall.catalog.rows import Floor, Generation, Tegra
     from torchinstall.model.request import Request
 
 BACKEND_OF_VENDOR = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "ascend": "npu", "apple": "mps"}
 MASKS = {"nvidia": "CUDA_VISIBLE_DEVICES", "amd": "HIP_VISIBLE_DEVICES", "intel": "ZE_AFFINITY_MASK"}
+"""How to use one card of a vendor alone."""
 _BROKEN = {
     "missing": "driver-missing",
     "nouveau": "driver-nouveau",
@@ -28,6 +30,8 @@ _BROKEN = {
     "library-mismatch": "driver-library-mismatch",
     "no-device": "driver-no-device",
 }
+_LOST = frozenset({"library-mismatch", "no-device"})
+"""States that only a machine with a card gets into, though no card is listed."""
 _NO_STACK = frozenset({"missing", "not-loaded", "no-device"})
 _UNBOUND = "none"
 """A card that was seen with no kernel driver bound to it."""
@@ -79,16 +83,6 @@ def card_name(gpu: Gpu) -> str:
     return name.removeprefix("NVIDIA ") or name
 
 
-def completed(machine: Machine, catalog: Catalog) -> Machine:
-    """Return the machine with what follows from its own facts: the L4T of a Jetson whose JetPack is told."""
-    board = machine.jetson
-    if board is None or board.l4t or not board.jetpack:
-        return machine
-    told = numbers(board.jetpack)
-    rows = [row for row in catalog.jetpacks if numbers(row.jetpack) == told[: len(numbers(row.jetpack))]]
-    return machine.replace(jetson=board.replace(l4t=rows[0].l4t)) if rows else machine
-
-
 def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
     """Return what must be served; total: every machine gets a selection, if only a reason why there is none."""
     named = wanted_variant(request)
@@ -116,6 +110,11 @@ def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
             # Integrated graphics that are no target by themselves count when their backend is named.
             return Selection(backend=kind, cards=weak, named=True, left_out=() if weak else left, warnings=warnings)
         vendors = [vendor]
+    lost = machine.nvidia.state if machine.nvidia is not None and not gpus else None
+    if lost in _LOST:
+        return Selection(backend="cuda", blocked=reason(_BROKEN[lost], card="an NVIDIA card", driver=""))
+    if vendors == ["apple"] and machine.os.name not in {None, MACOS}:
+        return Selection(backend="", blocked=reason("apple-elsewhere", os=machine.os.name))
     if not vendors:
         if left and any(gpu.vendor == "nvidia" for _, gpu in gpus):
             # Every card is masked by name: the user's choice leaves nothing to plan for.
@@ -141,7 +140,8 @@ def wanted_variant(request: Request) -> str | None:
     """Return the variant that the user named, by option or as a local version."""
     if request.variant:
         return request.variant
-    named = next((wish.variant for wish in request.wishes if wish.name == "torch" and wish.variant), None)
+    asked = (*request.wishes, *request.constraints)
+    named = next((wish.variant for wish in asked if wish.variant and wish.name != TORCH_NPU), None)
     # Who asks for torch-npu has said which backend it is for; its torch is written as +cpu, rightly.
     wants_npu = named in {None, CPU} and any(wish.name == TORCH_NPU for wish in request.wishes)
     return NPU if wants_npu else named
@@ -183,7 +183,7 @@ def _compute_targets(
             usable.append((number, gpu))
     for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
         mask = machine.environment.get(variable, "unset")
-        if mask.strip() in {"", "-1"} and gpus:
+        if is_empty_mask(mask) and gpus:
             warnings.append(reason("mask-empty", variable=variable, value=mask))
     by_vendor: dict[str, list[bool]] = {}
     for _, gpu in usable:
@@ -204,6 +204,12 @@ def _one_vendor(
     if len(vendors) == 1:
         return vendors[0], ()
     names = {vendor: next(card_name(gpu) for _, gpu in usable if gpu.vendor == vendor) for vendor in vendors}
+    # Integrated graphics never win over a card that somebody put in, whatever memory they share.
+    discrete = [v for v in vendors if any(gpu.vendor == v and not gpu.integrated for _, gpu in usable)]
+    if len(discrete) == 1:
+        others = ", ".join(names[vendor] for vendor in vendors if vendor != discrete[0])
+        facts = {"chosen": names[discrete[0]], "other": others, "because": "it is the discrete card"}
+        return discrete[0], (reason("two-vendors", **facts),)
     working = [vendor for vendor in vendors if _stack_works(vendor, machine)]
     if len(working) == 1:
         chosen, because = working[0], "its driver works"
@@ -358,9 +364,20 @@ def not_driven(card: Card, machine: Machine) -> Reason | None:
         return reason("left-module", card=card.name, module=driver.kernel_module, other=other, source=generation.source)
     floor = generation.floor
     minimum = None if floor is None else floor.windows if is_windows_driver(machine) else floor.linux
-    if version and floor is not None and minimum and not driver_at_least(version, minimum):
+    if version and floor is not None and minimum and not reaches(version, floor, windows=is_windows_driver(machine)):
         return reason("left-new", card=card.name, minimum=minimum, found=version, source=floor.source)
     return None
+
+
+def reaches(version: str, floor: Floor, *, windows: bool) -> bool:
+    """Tell whether a driver reaches a floor. A bare branch stands for its newest release, on Windows too.
+
+    Windows numbers run past the branch (R580 is 580 to 582), so a branch is compared with the Linux number
+    of the same release, which is the branch.
+    """
+    bare = len(numbers(version)) == 1
+    minimum = floor.windows if windows and not (bare and floor.linux) else floor.linux
+    return not minimum or driver_at_least(version, minimum)
 
 
 def _blocked(why: Reason) -> Reason:

@@ -6,8 +6,8 @@ from torchinstall.model.plan import Device, Need, Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.value import Value
 from torchinstall.model.variant import toolkit
-from torchinstall.model.version import at_least, driver_at_least, numbers
-from torchinstall.resolve.cards import Card, is_windows_driver
+from torchinstall.model.version import at_least, numbers
+from torchinstall.resolve.cards import Card, is_windows_driver, reaches
 from torchinstall.resolve.shelf import shelf
 
 TYPE_CHECKING = False
@@ -106,12 +106,14 @@ def driver_floor(build: Build, cards: tuple[Card, ...], machine: Machine, catalo
     windows = is_windows_driver(machine)
     minimum = (row.windows if windows else row.linux) or ""
     source = row.source
+    floors = [row]
     below = last = None
     for card in cards:
         generation = card.generation
         if generation is None:
             continue
         if generation.floor is not None:
+            floors.append(generation.floor)
             floor = generation.floor.windows if windows else generation.floor.linux
             if floor and not at_least(minimum or "0", floor):
                 minimum, source = floor, generation.floor.source
@@ -121,11 +123,15 @@ def driver_floor(build: Build, cards: tuple[Card, ...], machine: Machine, catalo
     found = driver.version if driver else None
     met: bool | None = None
     forward = False
+    answer = driver.libcuda if driver else None
+    announced = (driver.cuda or answer) if driver else None
     if found is not None:
-        met = not minimum or driver_at_least(found, minimum)
-        answer = driver.libcuda if driver else None
+        met = all(reaches(found, floor, windows=windows) for floor in floors)
         if not met and answer and numbers(answer)[:1] >= (major,):
             met = forward = True
+    elif announced and numbers(announced)[:1] < (major,):
+        # No number, but a word: a driver that announces CUDA 12 is none of CUDA 13.
+        met, found = False, f"one that announces CUDA {announced}"
     return DriverFloor(
         minimum=minimum, below=below, last_branch=last, found=found, met=met, forward=forward, source=source
     )

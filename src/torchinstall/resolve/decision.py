@@ -9,11 +9,12 @@ from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import Sightings
 from torchinstall.model.value import Value
-from torchinstall.model.variant import NPU
+from torchinstall.model.variant import CPU, NPU
 from torchinstall.model.version import numbers
 from torchinstall.resolve import npu
 from torchinstall.resolve.candidates import Candidates, candidates, named_variant
-from torchinstall.resolve.cards import Selection, completed, select, wanted_variant
+from torchinstall.resolve.cards import Selection, select, wanted_variant
+from torchinstall.resolve.facts import completed
 from torchinstall.resolve.fallback import Supply, supply
 from torchinstall.resolve.joint import TORCH, Solution, companion_names, lacking
 from torchinstall.resolve.sources import IDEAL, Sources
@@ -80,6 +81,8 @@ def decide(question: Question) -> Decision:
         return base.replace(stopped=reason("platform-unknown"), undetermined=True)
     if (why := unfit(target)) is not None:
         return base.replace(stopped=why)
+    if (clash := _variant_clash(request)) is not None:
+        return base.replace(stopped=clash)
     if selection.undetermined is not None:
         return base.replace(stopped=selection.undetermined, undetermined=True)
     if request.require_gpu and selection.backend == "cpu":
@@ -99,6 +102,20 @@ def decide(question: Question) -> Decision:
     if found is not None:
         return base.replace(solution=found.solution, supply=found)
     return base.replace(stopped=_why_nothing(base, fitting, companions, request, catalog, sources))
+
+
+def _variant_clash(request: Request) -> Reason | None:
+    """Return the conflict where the option, the requirements and the constraints name different variants."""
+    named = {f"--variant {request.variant}": request.variant} if request.variant else {}
+    named |= {
+        f"{wish.text} (from {wish.origin})": wish.variant
+        for wish in (*request.wishes, *request.constraints)
+        if wish.variant and wish.name != npu.TORCH_NPU
+    }
+    variants = set(named.values())
+    if NPU in variants:
+        variants.discard(CPU)  # torch-npu stands on the CPU build
+    return reason("conflict", wishes=", ".join(named)) if len(variants) > 1 else None
 
 
 def _why_nothing(
@@ -122,12 +139,13 @@ def _why_nothing(
         gone = sources.absent(best)
         return reason("absent", url=gone.url if gone else "its index", torch=best.torch, variant=best.variant)
     cards = decision.selection.cards
+    kinds = {(card.name, card.cc, card.gpu.gfx) for card in cards}
     names = list(dict.fromkeys(card.name for card in cards))
     named = wanted_variant(request)
     near = nearest(decision)
-    if near is not None and (len(names) <= 1 or near.rule not in {"no-kernel", "driver-too-old"}):
+    if near is not None and (len(kinds) <= 1 or near.rule not in {"no-kernel", "driver-too-old"}):
         return near
-    if len(names) > 1:
+    if len(kinds) > 1:
         return reason("no-tuple-all", cards=", ".join(f"{c.name} ({c.cc})" if c.cc else c.name for c in cards))
     return reason("no-tuple", target=", ".join(names) or named or "this machine")
 

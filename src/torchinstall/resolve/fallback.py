@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.value import Value
-from torchinstall.model.version import at_least, numbers
+from torchinstall.model.version import is_newer, numbers
 from torchinstall.resolve.joint import TORCH, Solution, solve
 from torchinstall.resolve.sources import IDEAL, OWN, REACHABLE, Sources
 
@@ -85,4 +85,4 @@ def supply(
 
 def _not_below_installed(solution: Solution, machine: Machine) -> bool:
     installed = machine.installed.get(TORCH)
-    return installed is None or at_least(solution.build.torch, installed.split("+")[0])
+    return installed is None or not is_newer(installed, solution.build.torch)

@@ -6,11 +6,13 @@ from torchinstall.errors import EXIT_BLOCKED
 from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, Alternative, Pin, Plan, Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.variant import CPU, MPS, NPU, backend
-from torchinstall.resolve import npu
+from torchinstall.model.version import is_newer
+from torchinstall.resolve import cuda, npu
 from torchinstall.resolve.candidates import named_variant
 from torchinstall.resolve.joint import TORCH, companion_names
 from torchinstall.resolve.npu import TORCH_NPU
 from torchinstall.resolve.sources import shelf_of
+from torchinstall.resolve.target import python_names
 from torchinstall.resolve.wishes import admits
 
 TYPE_CHECKING = False
@@ -32,19 +34,79 @@ def keep(plan: Plan, decision: Decision, question: Question) -> Plan:
         return plan
     vendor = vendor_of(machine)
     if vendor is not None and not request.replace_vendor_build:
-        if _admitted(TORCH, installed, request):
-            return _satisfied(plan, question, reason("kept-vendor", version=installed, by=vendor))
-        why = reason("vendor-build", version=installed, by=vendor)
-        return plan.replace(outcome=BLOCKED, blocked=why, exit_code=EXIT_BLOCKED, packages=(), commands={})
+        return _vendors(plan, decision, question, vendor)
     if request.upgrade:
         same = installed_variant(machine, decision) == plan.variant and _base(installed) == plan.torch
         if not same:
             return plan
     build = fitting_build(decision, machine, request)
     if build is None or not _companions_right(build, machine, request, catalog):
-        return plan
+        return with_downgrade_said(plan, machine)
     why = reason("kept", torch=build.torch, variant=build.variant, source=build.source)
-    return _satisfied(plan, question, why, build)
+    return _of_its_own(_satisfied(plan, question, why, build), build, decision, question)
+
+
+def _of_its_own(kept: Plan, build: Build, decision: Decision, question: Question) -> Plan:
+    """Return the kept plan with the needs and devices of what is kept, not of what would have replaced it."""
+    kept = kept.replace(
+        pythons=python_names(build.wheels), warnings=tuple(w for w in kept.warnings if w.rule != "need-unmet")
+    )
+    if decision.selection.backend != "cuda":
+        return kept
+    cards = decision.selection.cards
+    left = tuple(device for device in kept.devices if device.runs == "left-out")
+    found = (*cuda.devices(build, cards, question.catalog), *left)
+    return kept.replace(
+        needs=cuda.needs(build, cards, question.machine, question.catalog),
+        devices=tuple(sorted(found, key=lambda device: device.gpu)),
+    )
+
+
+def keep_vendors(plan: Plan, decision: Decision, question: Question) -> Plan:
+    """Return the plan to keep a vendor's build where PyTorch has none for the card; else the blocked plan as it is."""
+    stopped = decision.stopped
+    vendor = vendor_of(question.machine) if question.machine.installed.get(TORCH) else None
+    for_such = stopped is not None and stopped.rule.startswith(("vendor-", "tegra-"))
+    if vendor is None or not for_such or question.request.replace_vendor_build:
+        return plan
+    return _vendors(plan, decision, question, vendor)
+
+
+def _vendors(plan: Plan, decision: Decision, question: Question, vendor: str) -> Plan:
+    """Keep somebody else's build where it holds what was asked; else stop: it is never replaced unasked."""
+    machine, request = question.machine, question.request
+    installed = machine.installed[TORCH]
+    local = installed.partition("+")[2]
+    known = local if backend(local) else None
+    named = named_variant(request, decision.target)
+    holds = _admitted(TORCH, installed, request) and named in {None, known}
+    holds = holds and all(
+        name in machine.installed and _admitted(name, machine.installed[name], request)
+        for name in companion_names(request, question.catalog.joint, decision.selection.backend)
+    )
+    if known is not None:
+        row = next(
+            (c for c in decision.candidates if (c.build.torch, c.build.variant) == (_base(installed), known)), None
+        )
+        unfit = row is not None and row.rule in _CANNOT_RUN
+        holds = holds and not unfit and not (known == CPU and decision.selection.backend not in {CPU, NPU, ""})
+    if holds:
+        kept = _satisfied(plan, question, reason("kept-vendor", version=installed, by=vendor))
+        return kept.replace(variant=known, blocked=None, exit_code=0, needs=(), pythons=(), per_device=())
+    why = reason("vendor-build", version=installed, by=vendor)
+    return plan.replace(outcome=BLOCKED, blocked=why, exit_code=EXIT_BLOCKED, packages=(), commands={})
+
+
+_CANNOT_RUN = frozenset({"no-kernel", "driver-too-old", "tegra-none", "tegra-l4t", "tegra-cuda", "backend", "not-cpu"})
+"""Rules that hold for a build whoever made it."""
+
+
+def with_downgrade_said(plan: Plan, machine: Machine) -> Plan:
+    """Return the plan with a word about a newer torch that it would replace."""
+    installed = machine.installed.get(TORCH)
+    if plan.outcome != INSTALL or installed is None or plan.torch is None or not is_newer(installed, plan.torch):
+        return plan
+    return plan.replace(warnings=(*plan.warnings, reason("downgrade", installed=installed, torch=plan.torch)))
 
 
 def worth_proving(plan: Plan, machine: Machine, request: Request, catalog: Catalog) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH, Listing
 from torchinstall.model.value import Value
 from torchinstall.resolve.joint import TORCH, companion_names
+from torchinstall.resolve.mirrors import EITHER
 from torchinstall.resolve.npu import TORCH_NPU
 from torchinstall.resolve.sources import shelf_of
 
@@ -31,7 +32,7 @@ class Page(Value):
 class OwnSources(Value):
     """What uv and pip are configured with. ``default_index`` is a URL, or empty where none is to be asked.
 
-    ``mirror`` is an address with ``{variant}`` in it.
+    ``mirror`` is an address with ``{variant}`` in it, ``mirror_kind`` what lies there: simple, flat or either.
     """
 
     default_index: str
@@ -92,6 +93,7 @@ def _home(build: Build, name: str, catalog: Catalog, own: OwnSources) -> list[Pa
     shelf = shelf_of(build)
     if own.mirror:
         url = own.mirror.replace("{variant}", shelf)
-        found.append(Page(url=url, project=name, kind=own.mirror_kind, role=MIRROR, variant=shelf))
+        kinds = ("simple", "flat") if own.mirror_kind == EITHER else (own.mirror_kind,)
+        found += [Page(url=url, project=name, kind=kind, role=MIRROR, variant=shelf) for kind in kinds]
     found.append(Page(url=catalog.index_url(shelf), project=name, variant=shelf))
     return found

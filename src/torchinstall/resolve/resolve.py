@@ -6,7 +6,8 @@ from torchinstall.errors import EXIT_BLOCKED, EXIT_UNDETERMINED
 from torchinstall.model.plan import BLOCKED, INSTALL, UNDETERMINED, CatalogInfo, Plan
 from torchinstall.model.sighting import Sightings
 from torchinstall.resolve import report
-from torchinstall.resolve.cards import completed
+from torchinstall.resolve.facts import completed
+from torchinstall.resolve.keep import keep_vendors
 from torchinstall.resolve.decision import NOTHING_SEEN, Question, decide
 
 TYPE_CHECKING = False
@@ -47,4 +48,4 @@ def resolve(
     if decision.undetermined:
         return plan.replace(outcome=UNDETERMINED, blocked=decision.stopped, exit_code=EXIT_UNDETERMINED)
     blocked = plan.replace(outcome=BLOCKED, blocked=decision.stopped, exit_code=EXIT_BLOCKED)
-    return report.with_ways_out(blocked, decision, question)
+    return keep_vendors(report.with_ways_out(blocked, decision, question), decision, question)

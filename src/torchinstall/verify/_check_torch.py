@@ -86,6 +86,10 @@ def main(arguments: Sequence[str]) -> int:
     reporter = Reporter(real_stdout(), arguments[0])
     request: dict[str, Any] = json.loads(arguments[1])
     _no_core_dump()
+    _only_its_own_path()
+    if request.get("backend") == "npu":
+        # torch would load torch_npu while it is imported, and hide why that fails.
+        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     reporter.say(event="python", version=sys.version.split()[0], prefix=sys.prefix, system=sys.platform)
     with contextlib.suppress(Exception, SystemExit):
         _check(reporter, request)
@@ -114,7 +118,19 @@ def _check(reporter: Reporter, request: dict[str, Any]) -> None:
         finally:
             reporter.say(event="warnings", texts=[str(row.message)[:LONGEST] for row in seen[:20]])
     working = [place for place in devices if _device_works(reporter, torch, place)]
+    if backend in ("cuda", "rocm") and working and sys.platform.startswith("linux"):
+        _collectives(reporter, torch)
     _companions(reporter, torch, working)
+    for place in working if request.get("compile") else ():
+        with contextlib.suppress(Exception):
+            _compile(reporter, torch, place)
+
+
+def _only_its_own_path() -> None:
+    """Leave the folder of this script out of the import path, where Python was started without ``-I``."""
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    if not sys.flags.isolated:
+        sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != here]  # noqa: PTH100
 
 
 def _no_core_dump() -> None:
@@ -135,6 +151,10 @@ def _versions(torch: Any) -> dict[str, Any]:
     for name in ("cuda", "hip", "xpu", "git_version"):
         value = getattr(version, name, None)
         facts[name] = None if value is None else str(value)
+    # Compiled in, and told without a device; torch.cuda.get_arch_list() wants one.
+    flags = getattr(getattr(torch, "_C", None), "_cuda_getArchFlags", None)
+    if flags is not None and (facts["cuda"] or facts["hip"]):
+        facts["arches"] = str(flags() or "").split()
     return facts
 
 
@@ -300,6 +320,35 @@ def _conv2d(torch: Any, place: str) -> None:
         for x in range(wide)
     ]
     _compare(result, wanted, 1e-2)
+
+
+def _collectives(reporter: Reporter, torch: Any) -> None:
+    """Say which NCCL or RCCL the build brings; one that has none is whole all the same."""
+    from importlib.util import find_spec
+
+    if find_spec("torch.distributed") is None:
+        return
+    with contextlib.suppress(Exception), reporter.step("nccl") as end:
+        from torch import distributed
+
+        if not (distributed.is_available() and distributed.is_nccl_available()):
+            end["state"], end["detail"] = "skipped", "this build has no NCCL"
+            return
+        version = torch.cuda.nccl.version()
+        end["detail"] = ".".join(map(str, version)) if isinstance(version, tuple) else str(version)
+
+
+def _compile(reporter: Reporter, torch: Any, place: str) -> None:
+    """Check torch.compile: it needs a compiler, headers of Python, and Triton on most devices."""
+    with reporter.step("compile", place):
+
+        def shifted(value: Any) -> Any:
+            return torch.relu(value * 2.0 + 1.0)
+
+        numbers = _numbers(256, 5)
+        result = torch.compile(shifted)(torch.tensor(numbers).to(place))
+        _synchronize(torch, place)
+        _compare(result, [max(number * 2.0 + 1.0, 0.0) for number in numbers], 1e-5)
 
 
 def _companions(reporter: Reporter, torch: Any, working: Sequence[str]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from torchinstall.errors import UsageError
+from torchinstall.model.verdict import FAILED, PROVED, Step
 from torchinstall.verify.judge import judge
 from torchinstall.verify.run import DEFAULT_LIMIT, run_check
+from torchinstall.verify.sentences import sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
     from torchinstall.model.cause import Cause
     from torchinstall.model.verdict import Verdict
-    from torchinstall.verify.values import Expect
+    from torchinstall.verify.values import Expect, RawResult
 
 VARIABLE = "TORCHINSTALL_VERIFY_TIMEOUT"
 
@@ -32,7 +34,34 @@ def verify(
     environment. Raises ``UsageError`` for a limit that isn't a number above 0.
     """
     limit = time_limit(environ) if timeout is None else timeout
-    return judge(run_check(python, expect=expect, timeout=limit, environ=environ), expect, causes)
+    raw = run_check(python, expect=expect, timeout=limit, environ=environ)
+    verdict = judge(raw, expect, causes)
+    if expect.static and verdict.outcome == PROVED:
+        return _with_libraries(verdict, raw, environ)
+    return verdict
+
+
+def _with_libraries(verdict: Verdict, raw: RawResult, environ: Mapping[str, str]) -> Verdict:
+    """Add to a proof without a device that every shared library is found: without one nothing has loaded them."""
+    from torchinstall.verify.found import read
+    from torchinstall.verify.libraries import Libraries
+
+    facts = read(raw).facts
+    place = str(facts.get("file") or "")
+    if not str(facts.get("system", "")).startswith("linux") or not place:
+        return verdict
+    site = place.replace("\\", "/").rpartition("/torch/")[0]
+    libraries = Libraries(site, environ, {})
+    missing = libraries.unresolved()
+    if not missing:
+        step = Step(name="libraries", state="ok", detail=f"{libraries.count} shared libraries, nothing missing")
+        return verdict.replace(steps=(*verdict.steps, step))
+    first = missing[0]
+    text, todo = sentence("library-missing", {"library": first.library, "needed_by": first.needed_by})
+    step = Step(name="libraries", state="failed", detail=f"{first.library} is missing")
+    return verdict.replace(
+        outcome=FAILED, cause="missing-library", step="libraries", text=text, todo=todo, steps=(*verdict.steps, step)
+    )
 
 
 def time_limit(environ: Mapping[str, str]) -> float:

@@ -25,6 +25,8 @@ _MASKS = {
     "xpu": ("ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR"),
     "npu": ("ASCEND_RT_VISIBLE_DEVICES",),
 }
+_NOT_ASKED = "wasn't asked for"
+_UNASKED = {"nccl": "only programs on several cards need it"}
 _OUTSIDE_SIGNALS = {"SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGXCPU"}
 _WINDOWS_CRASHES = {
     0xC0000005: "access violation",
@@ -68,6 +70,7 @@ class _Judge:
             or self._other_build()
             or self._broken_off()
             or self._failed_step()
+            or self._code_missing()
             or self._companion_missing()
             or self._proved()
         )
@@ -140,6 +143,14 @@ class _Judge:
                 return self._say(UNPROVEN, "no-device", **facts)
         return known or self._say(FAILED, "unknown-error", **facts)
 
+    def _code_missing(self) -> Verdict | None:
+        """Compare the code that is compiled in with what the cards of the plan need; told without a device."""
+        held: list[str] = self.found.facts.get("arches") or []
+        missing = [code for code in self.expect.codes if held and code not in held]
+        if not missing:
+            return None
+        return self._say(FAILED, "code-missing", step="versions", codes=", ".join(missing), held=", ".join(held))
+
     def _companion_missing(self) -> Verdict | None:
         tried = {step.name for step in self.found.steps}
         for name in self.expect.companions:
@@ -148,6 +159,8 @@ class _Judge:
         return None
 
     def _proved(self) -> Verdict:
+        if self.expect.static:
+            return self._say(PROVED, "proved-static")
         names = [name for name in self.found.names if name]
         devices = "the CPU" if names == ["CPU"] else ", ".join(names)
         return self._say(PROVED, "proved", devices=devices)
@@ -158,6 +171,8 @@ class _Judge:
         """Tell whether a companion failed that nobody asked for: it was broken before, or isn't ours to judge."""
         names = {"nms": "torchvision"}
         name = names.get(error.step, error.step)
+        if name == "nccl":
+            return True  # only programs on several cards need it
         return name in _COMPANIONS and name not in self.expect.companions
 
     def _recognise(self, texts: Iterable[str], step: str, device: str | None) -> Verdict | None:
@@ -204,14 +219,14 @@ class _Judge:
 
     def _say(self, outcome: str, cause: str, *, step: str = "", **facts: str) -> Verdict:
         text, todo = sentence(cause, {**self.common, "step": step, **facts})
-        return self._build(outcome, "" if cause == "proved" else cause, step, text, todo)
+        return self._build(outcome, "" if outcome == PROVED else cause, step, text, todo)
 
     def _build(self, outcome: str, cause: str, step: str, text: str, todo: tuple[str, ...]) -> Verdict:
         found = self.found
         versions = {
             name: str(value)
             for name, value in (*found.facts.items(), *found.companions.items())
-            if value and name not in {"inner", "file", "system"}
+            if value and name not in {"inner", "file", "system", "arches"}
         }
         return Verdict(
             outcome=outcome,
@@ -238,7 +253,7 @@ class _Judge:
         if self.raw.ignored:
             said.append(f"{', '.join(self.raw.ignored)} is set; the check ran without it")
         said += [
-            f"{error.step} doesn't work, and wasn't asked for: {error.line}"
+            f"{error.step} doesn't work, and {_UNASKED.get(error.step, _NOT_ASKED)}: {error.line}"
             for error in self.found.errors
             if self._only_warned_of(error)
         ]

@@ -39,6 +39,11 @@ class Libraries:
         self._read: dict[str, Library | None] = {}
         self._cache: bytes | None = None
 
+    @property
+    def count(self) -> int:
+        """How many shared libraries the packages bring."""
+        return len(self._files)
+
     def unresolved(self, packages: Iterable[str] = ("torch", "torchvision", "torchaudio")) -> tuple[Unresolved, ...]:
         """Return the libraries that these packages need and that are nowhere; those of drivers left out."""
         found: dict[str, Unresolved] = {}

@@ -72,9 +72,12 @@ def run_check(python: str, *, expect: Expect, timeout: float, environ: Mapping[s
 
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check_torch.py")  # noqa: PTH118, PTH120, PTH100
     cookie = f"@{os.urandom(12).hex()}@"
-    request = json.dumps({"backend": expect.backend or backend(expect.variant or "") or None})
+    request = json.dumps(
+        {"backend": expect.backend or backend(expect.variant or "") or None, "compile": expect.compile}
+    )
     # -B: a check changes nothing, and an environment that is restored afterwards must be as it was.
-    command = [python, "-I", "-B", "-X", "faulthandler", script, cookie, request]
+    isolation = "-E" if expect.user_site else "-I"
+    command = [python, isolation, "-B", "-X", "faulthandler", script, cookie, request]
     masks = {name: environ[name] for name in _MASKS if name in environ}
     npu = "npu" in {expect.backend, expect.variant}
     ignored = tuple(name for name in _IGNORED if environ.get(name) and not (npu and name == "PYTHONPATH"))

@@ -12,6 +12,18 @@ _REINSTALL = "install it again: torchinstall --upgrade"
 
 SENTENCES: dict[str, tuple[str, tuple[str, ...]]] = {
     "proved": ("{torch} ({variant}) computes rightly on {devices}", ()),
+    "proved-static": (
+        "{torch} ({variant}) is whole and computes on the CPU; no device can be here to prove the rest",
+        ("on the machine with the card: torchinstall verify",),
+    ),
+    "code-missing": (
+        "{torch} ({variant}) has no {codes}, which the card of the plan needs; it has {held}",
+        (_PLAN, _REINSTALL),
+    ),
+    "library-missing": (
+        "{library}, which {needed_by} needs, is nowhere on this system",
+        (_REINSTALL, _DOCTOR),
+    ),
     "target-not-python": (
         "{python} can't be run as a Python interpreter: {reason}",
         ("name the interpreter of the environment with --python",),

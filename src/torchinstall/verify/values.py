@@ -16,7 +16,10 @@ class Expect(Value):
     ``torch``: the release, without local part. ``variant``: what torch/version.py must say (cu126, cpu, npu).
     ``backend``: the accelerator that must work: cuda, rocm, xpu, mps, npu or cpu; none for the one that the
     build is for. ``cards``: how many devices the machine has for it. ``companions``: packages that must work
-    with it; those that are merely installed are tried too, but only warned of.
+    with it; those that are merely installed are tried too, but only warned of. ``codes``: GPU code that the
+    build must hold (``sm_86``). ``static``: no device can be here (an image build, a machine that is only
+    declared), so the build is proved by its files, its code list and the CPU. ``compile``: try torch.compile.
+    ``user_site``: torch lies in the user's own folder, which an isolated Python doesn't see.
     """
 
     torch: str | None = None
@@ -24,6 +27,10 @@ class Expect(Value):
     backend: str | None = None
     cards: int | None = None
     companions: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    static: bool = False
+    compile: bool = False
+    user_site: bool = False
 
 
 class RawResult(Value):

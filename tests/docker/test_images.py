@@ -1,0 +1,105 @@
+"""Three images from one Dockerfile: for a declared card, for the CPU, and for nobody in particular."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "e2e")]
+
+import world  # noqa: E402 - found by the line above
+from builder import Builder, missing, wheelhouse  # noqa: E402
+
+from replica import Behaviour  # noqa: E402
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(missing()), reason=missing() or "-"),
+    pytest.mark.timeout(600),
+]
+VERSION = "/opt/venv/lib/python3.11/site-packages/torch/version.py"
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    """The variables that this machine's pip is set up by, from before the tests' own clean environment."""
+    return dict(os.environ)
+
+
+@pytest.fixture(scope="module")
+def builder(settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("images")
+    made = Builder(folder, wheelhouse(folder / "wheels", settings))
+    yield made
+    made.close()
+
+
+def acting(build) -> Behaviour:
+    """A GPU build sees no card: none is there while an image is built, nor on the machine of the tests."""
+    return Behaviour("works-cpu") if build.variant == "cpu" else Behaviour("works-cuda", cards=())
+
+
+# One test, since the images share what is dear to make, and tests of a module may run in several processes.
+def test_images(builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world, "TAG", "cp311")
+    place = (
+        world.World(tmp_path / "world-of-images", acting) if (tmp_path / "world-of-images").mkdir() is None else None
+    )
+    assert place is not None
+    where = {
+        "TORCHINSTALL_MIRROR": f"{place.replica.index_base}/{{variant}}",
+        "UV_DEFAULT_INDEX": place.replica.default_url,
+    }
+    try:
+        builder.make_base("base")
+        a_declared_card(builder, where)
+        the_cpu_on_purpose(builder, where)
+        nobody_in_particular(builder, where)
+    finally:
+        place.close()
+
+
+def a_declared_card(builder: Builder, where: dict[str, str]) -> None:
+    done = builder.build("card", "base", **where, TORCHINSTALL_GPU="GTX 1080 Ti", TORCHINSTALL_DRIVER="580.95.05")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Verified" in done.stdout, "what can be proved without a device is proved in the build"
+    inside = builder.run(
+        "card", f"cat {VERSION}; find /var/cache/uv /root /tmp -type f; torchinstall verify; echo code $?"
+    )
+    assert "'2.14.1+cu126'" in inside.stdout
+    # The build for a card isn't proven where there is none, and that is no fault of the wheel.
+    assert "sees no device" in inside.stdout
+    assert "code 9" in inside.stdout
+    left = [line for line in inside.stdout.splitlines() if line.startswith(("/var/cache", "/tmp", "/root"))]
+    assert [path for path in left if not path.startswith("/root/.")] == []
+    compiled = builder.run("card", "find /opt/venv -name '*.pyc' -path '*torch*'").stdout
+    assert compiled == "", "nothing is byte-compiled unasked"
+    # The guard lets nothing start on a machine that it isn't for; unless it is told to.
+    guard = "sh /usr/local/bin/torchinstall-entrypoint echo started"
+    refused = builder.run("card", guard)
+    assert (refused.returncode, "started" in refused.stdout) == (9, False)
+    assert "started" in builder.run("card", f"TORCHINSTALL_GUARD=warn {guard}").stdout
+
+
+def the_cpu_on_purpose(builder: Builder, where: dict[str, str]) -> None:
+    done = builder.build("cpu", "base", **where, TORCHINSTALL_CPU="1", UV_COMPILE_BYTECODE="1", PACKAGES="torch")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "This is a CPU build" in done.stdout
+    inside = builder.run(
+        "cpu", f"cat {VERSION}; torchinstall verify; echo code $?; find /opt/venv -name '*.pyc' -path '*torch*'"
+    )
+    assert "+cpu'" in inside.stdout
+    assert "code 0" in inside.stdout, inside.stdout
+    assert "__init__.cpython-311.pyc" in inside.stdout, "byte-compiled, as asked"
+    assert "started" in builder.run("cpu", "sh /usr/local/bin/torchinstall-entrypoint echo started").stdout
+
+
+def nobody_in_particular(builder: Builder, where: dict[str, str]) -> None:
+    done = builder.build("nobody", "base", **where)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "an image is being built" in done.stdout
+    assert "ARG/ENV TORCHINSTALL_GPU" in done.stdout, "the line to add is named"
+    assert builder.call("images", "--quiet", "nobody", check=False).stdout.strip() == ""
