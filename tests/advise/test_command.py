@@ -133,6 +133,19 @@ def test_a_declared_machine(tmp_path: Path) -> None:
     assert "stays True" in " ".join(done.stdout.split())
 
 
+def test_a_report_of_another_machine(tmp_path: Path) -> None:
+    (tmp_path / "env.txt").write_text(
+        "PyTorch version: 2.5.1+cu124\nOS: Ubuntu 22.04.4 LTS (x86_64)\nLibc version: glibc-2.35\n"
+        "Python version: 3.11.9 (64-bit runtime)\nIs CUDA available: True\n"
+        "GPU models and configuration: GPU 0: NVIDIA GeForce GTX 1080 Ti\nNvidia driver version: 550.54.15\n"
+    )
+    done = run("--report", "env.txt", "--json", cwd=tmp_path, machine=None)
+    assert done.returncode == 3, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert (document["installed"], document["reasons"][0]["rule"]) == ("2.5.1", "H01")
+    assert document["best"]["variant"] == "cu126"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -140,7 +153,8 @@ def test_a_declared_machine(tmp_path: Path) -> None:
         (["--to", "new"], "no such torch"),
         (["--to", "2."], "no such torch"),
         (["--from", "old"], "isn't a version"),
-        (["--uses", "magic"], "new_project"),
+        (["--uses", "magic"], "new_project: a project that starts now"),
+        (["--report", "nowhere.txt"], "nowhere.txt"),
         (["--scan", "nowhere"], "nowhere"),
         (["--fail-on", "error"], "--scan"),
         (["--scan", ".", "--fail-on", "all"], "invalid choice"),
@@ -150,7 +164,7 @@ def test_a_declared_machine(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_call_is_explained(words: list[str], said: str, tmp_path: Path) -> None:
-    done = run(*words, cwd=tmp_path, machine=None if "--machine" in words else MACHINE)
+    done = run(*words, cwd=tmp_path, machine=None if {"--machine", "--report"} & set(words) else MACHINE)
     assert done.returncode == 2, done.stdout + done.stderr
     text = done.stdout if "--json" in words else done.stderr
     assert said in text

@@ -16,13 +16,8 @@ READY = "TORCHINSTALL_TEST_ROOTFS"
 """Names a folder with such a root filesystem, so that it isn't made anew for each run."""
 
 _DEAD_WEIGHT = (
-    "usr/share/doc",
-    "usr/share/locale",
-    "usr/share/man",
-    "var/cache/apt",
-    "var/lib/apt/lists",
-    "usr/share/zoneinfo",
-)
+    "usr/share/doc", "usr/share/locale", "usr/share/man", "usr/share/zoneinfo", "var/cache/apt", "var/lib/apt/lists",
+)  # fmt: skip
 
 
 def missing() -> str:

@@ -45,10 +45,9 @@ def acting(build) -> Behaviour:
 # One test, since the images share what is dear to make, and tests of a module may run in several processes.
 def test_images(builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world, "TAG", "cp311")
-    place = (
-        world.World(tmp_path / "world-of-images", acting) if (tmp_path / "world-of-images").mkdir() is None else None
-    )
-    assert place is not None
+    folder = tmp_path / "world"
+    folder.mkdir()
+    place = world.World(folder, acting)
     where = {
         "TORCHINSTALL_MIRROR": f"{place.replica.index_base}/{{variant}}",
         "UV_DEFAULT_INDEX": place.replica.default_url,
@@ -70,27 +69,21 @@ def a_declared_card(builder: Builder, where: dict[str, str]) -> None:
         "card", f"cat {VERSION}; find /var/cache/uv /root /tmp -type f; torchinstall verify; echo code $?"
     )
     assert "'2.14.1+cu126'" in inside.stdout
-    # The build for a card isn't proven where there is none, and that is no fault of the wheel.
-    assert "sees no device" in inside.stdout
-    assert "code 9" in inside.stdout
+    # What can be proved without the card is; the rest is left to the machine that has it, and said.
+    assert "on the machine with the card: torchinstall verify" in inside.stdout
+    assert "code 0" in inside.stdout, inside.stdout
     left = [line for line in inside.stdout.splitlines() if line.startswith(("/var/cache", "/tmp", "/root"))]
     assert [path for path in left if not path.startswith("/root/.")] == []
     compiled = builder.run("card", "find /opt/venv -name '*.pyc' -path '*torch*'").stdout
     assert compiled == "", "nothing is byte-compiled unasked"
-    # The guard lets nothing start on a machine that it isn't for; unless it is told to.
-    guard = "sh /usr/local/bin/torchinstall-entrypoint echo started"
-    refused = builder.run("card", guard)
-    assert (refused.returncode, "started" in refused.stdout) == (9, False)
-    assert "started" in builder.run("card", f"TORCHINSTALL_GUARD=warn {guard}").stdout
 
 
 def the_cpu_on_purpose(builder: Builder, where: dict[str, str]) -> None:
     done = builder.build("cpu", "base", **where, TORCHINSTALL_CPU="1", UV_COMPILE_BYTECODE="1", PACKAGES="torch")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "This is a CPU build" in done.stdout
-    inside = builder.run(
-        "cpu", f"cat {VERSION}; torchinstall verify; echo code $?; find /opt/venv -name '*.pyc' -path '*torch*'"
-    )
+    script = f"cat {VERSION}; torchinstall verify; echo code $?; find /opt/venv -name '*.pyc' -path '*torch*'"
+    inside = builder.run("cpu", script)
     assert "+cpu'" in inside.stdout
     assert "code 0" in inside.stdout, inside.stdout
     assert "__init__.cpython-311.pyc" in inside.stdout, "byte-compiled, as asked"

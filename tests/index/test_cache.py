@@ -52,7 +52,9 @@ def test_what_is_kept_is_never_taken_without_asking(replica, tmp_path) -> None:
     assert read(replica, tmp_path, limit_s=1)[0].state == "unreachable"
 
 
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-5], lambda b: b.replace(b"2.14.1", b"6.6.6x"), lambda b: b"{}\n"])
+@pytest.mark.parametrize(
+    "damage", [lambda b: b"", lambda b: b[:-5], lambda b: b.replace(b"2.14.1", b"6.6.6x"), lambda b: b"{}\n"]
+)
 def test_a_damaged_page_is_read_again(replica, tmp_path, damage) -> None:
     first, _ = read(replica, tmp_path)
     for path in tmp_path.glob("*.page"):

@@ -49,6 +49,13 @@ def test_report_with_table_below(cards):
     assert machine.sources["drivers.nvidia.kernel_module"] == "procfs"
 
 
+@pytest.mark.parametrize("name", ["smi.csv", "smi-q-610.txt", "smi-table-391.txt", "smi.xml", "lspci-names.txt"])
+def test_what_was_printed_twice_counts_once(cards, name):
+    (once,) = read_pasted(CAPTURES[name], cards=cards)
+    (twice,) = read_pasted(CAPTURES[name] + CAPTURES[name], cards=cards)
+    assert len(twice.gpus) == len(once.gpus)
+
+
 def test_two_vendors_in_one_text(cards):
     (machine,) = read_pasted(CAPTURES["smi.csv"] + CAPTURES["rocminfo-override.txt"], cards=cards)
     assert [gpu.vendor for gpu in machine.gpus] == ["nvidia", "nvidia", "amd"]

@@ -99,6 +99,22 @@ def test_what_keeps_programs_from_a_card_is_told(seen, definitions, words):
 
 
 @needs_compiler
+@pytest.mark.parametrize("code", [304, 802, 803, 804, 999])
+def test_what_keeps_cuda_from_starting_is_told(seen, code):
+    machine, _ = seen(nvml=("COUNT=2",), cuda=(f"CUINIT={code}",), environ={"CUDA_VISIBLE_DEVICES": "0"})
+    assert [note for note in machine.notes if f"error {code}" in note]
+    assert machine.nvidia.libcuda == "13.1"
+    assert len(machine.gpus) == 2
+
+
+@needs_compiler
+def test_the_stub_of_the_toolkit_is_told(seen):
+    machine, _ = seen(nvml=(), cuda=("STUB",))
+    assert machine.nvidia.libcuda is None
+    assert [note for note in machine.notes if "stub" in note]
+
+
+@needs_compiler
 def test_windows_asks_its_own_library(machine_folder, cards, library):
     files = {"lib/nvml.dll": library("nvml"), "lib/nvcuda.dll": library("cuda")}
     machine = detect(fake_system(machine_folder(files, os="windows", arch="AMD64", glibc=None)), cards=cards)

@@ -6,8 +6,8 @@ import pytest
 
 from torchinstall.catalog.load import load_catalog
 from torchinstall.errors import UsageError
-from torchinstall.model.machine import Gpu, Machine, NvidiaDriver, Os
-from torchinstall.resolve.declare import Declaration, declared, gpu_from_text
+from torchinstall.model.machine import Gpu, Jetson, Machine, NvidiaDriver, Os
+from torchinstall.resolve.declare import Declaration, declared, gpu_from_text, with_jetpack
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +156,14 @@ def test_drivers(catalog, said, field):
 def test_words_without_a_meaning(catalog, said):
     with pytest.raises(UsageError):
         declared(Machine(), Declaration(**said), catalog)
+
+
+@pytest.mark.parametrize(
+    ("l4t", "jetpack"), [("36.4.3", "6.2"), ("36.4.4", "6.2"), ("39.2.0", "7.2"), ("38.2.1", "7.0"), ("99.1", None)]
+)
+def test_boards_are_known_by_their_jetpack(catalog, l4t, jetpack):
+    machine = with_jetpack(Machine(jetson=Jetson(l4t=l4t)), catalog)
+    assert machine.jetson.jetpack == jetpack
+    assert ("jetson.jetpack" in machine.sources) is (jetpack is not None)
+    told = Machine(jetson=Jetson(l4t="36.4.3", jetpack="6.1"))
+    assert with_jetpack(told, catalog) is told

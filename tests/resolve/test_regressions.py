@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hand import GTX_1080, RTX_4090, RTX_5090, linux, nvidia, want, windows
 
+from hand import GTX_1080, RTX_4090, RTX_5090, linux, nvidia, want, windows
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.model.machine import AmdDriver, Container, Gpu, IntelDriver, Jetson, NvidiaDriver
 from torchinstall.resolve.resolve import resolve

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torchinstall.advise.table import Target
     from torchinstall.app.base import App
     from torchinstall.catalog.catalog import Catalog
+    from torchinstall.install.target import Target as EnvironmentTarget
     from torchinstall.model.advice import Advice, Asking, Migration
     from torchinstall.model.machine import Machine
     from torchinstall.model.options import Options
@@ -44,18 +45,11 @@ def advise(
     advice = app.catalog.advice
     for use in asking.uses:
         if use not in advice.flags:
-            raise UsageError(
-                f"--uses {use!r} isn't known",
-                todo=["one of: " + ", ".join(advice.flags), "torchinstall advise --help explains them"],
-            )
+            known = [f"{flag}: {text}" for flag, text in advice.flags.items()]
+            raise UsageError(f"--uses {use!r} isn't known", todo=known)
     asked, newest = wanted(asking.to, app.catalog)
-    target = None
-    if machine_text is None:
-        target = app.target_if_any(options)
-        machine = app.declared(app.seen(options, target), options)
-    else:
-        machine = app.read_machine(machine_text, options)
-    seen_here = machine_text is None and not machine.declared
+    machine, target, elsewhere = _machine(app, options, machine_text)
+    seen_here = not elsewhere and not machine.declared
     installed = _base(asking.installed or machine.installed.get(_TORCH))
     found, active = _scan(app, asking, machine, newest, installed, progress)
     uses = uses_of(asking, machine, advice, found, installed=installed, seen_here=seen_here)
@@ -65,7 +59,7 @@ def advise(
         companions = [name for name in app.catalog.joint if name != _TORCH and name in machine.installed]
         words = (f"{_TORCH}{specifier}", *companions)
         inner = options.replace(requirements=words, upgrade=True)
-        return app.planned(machine, inner, target, constraints=constraints).plan
+        return app.planned(machine, inner, target, constraints=constraints, elsewhere=elsewhere).plan
 
     plan = plan_for(f"=={asked}")
     best = plan_for("") if plan.outcome == BLOCKED else None
@@ -84,6 +78,24 @@ def advise(
         scan=found,
         rules=active,
     )
+
+
+def _machine(app: App, options: Options, text: str | None) -> tuple[Machine, EnvironmentTarget | None, bool]:
+    """Return the machine, the environment in question, and whether the machine is another one than this."""
+    if text is not None:
+        return app.read_machine(text, options), None, True
+    if options.reports:
+        machines = app.reported(options)
+        if len(machines) > 1:
+            raise UsageError(
+                f"--report tells of {len(machines)} machines",
+                why="advice is for one of them",
+                todo=["give one machine's report at a time"],
+            )
+        return machines[0], None, True
+    target = app.target_if_any(options)
+    machine = app.declared(app.seen(options, target), options)
+    return machine, target, options.sysroot is not None and target is None
 
 
 def wanted(to: str, catalog: Catalog) -> tuple[str, str]:

@@ -101,7 +101,9 @@ class App:
                     "or the output of `kubectl get nodes -o json` or `torchinstall detect --json`",
                 ],
             )
-        return [self.declared(self.completed(machine), options) for machine in found]
+        from torchinstall.resolve.declare import with_jetpack
+
+        return [self.declared(self.completed(with_jetpack(machine, self.catalog)), options) for machine in found]
 
     def read_report(self, name: str) -> str:
         """Return the text of a report, ``-`` for standard input; what isn't UTF-8 in it is replaced."""
@@ -190,6 +192,10 @@ class App:
             from torchinstall.resolve.declare import python_version
 
             machine = machine.replace(python=python_version(options.python))
+        if machine.jetson is not None:
+            from torchinstall.resolve.declare import with_jetpack
+
+            machine = with_jetpack(machine, self.catalog)
         if target is not None and not target.exists:
             # Nothing is installed in an environment that isn't there yet.
             machine = machine.replace(installed={}, installed_by={})

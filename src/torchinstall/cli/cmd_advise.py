@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--uses", action="append", default=[], metavar="FLAG",
-        help="what you use torch for, also several with commas: new_project, stable_training, mx_export, ...",
+        help="what you use torch for: new_project, stable_training, ...; several with commas; `--uses help` lists them",
     )  # fmt: skip
     group.add_argument("--variant", metavar="NAME", help="the variant that you mean to take: cu126, cu130, ...")
     group.add_argument("--offline", action="store_true", help="use no network")
@@ -53,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sarif == "-" and arguments.json:
         raise UsageError("--json and --sarif - both want standard output", todo=["give --sarif a file"])
     text = None
+    if arguments.machine and arguments.report:
+        raise UsageError("--machine and --report together", why="both name the machine", todo=["give one of them"])
     if arguments.machine:
         from torchinstall.cli.cmd_plan import read_source
 

@@ -54,8 +54,9 @@ def _show(planned: Planned, arguments: argparse.Namespace, identity: object = No
     """Write one plan; of several, each JSON document is a line."""
     if arguments.json:
         from torchinstall.output.jsonout import dumps, plan_to_json
+        from torchinstall.output.language import localized
 
-        print(dumps(plan_to_json(planned.plan, identity), indent=None if several else 1))
+        print(dumps(plan_to_json(localized(planned.plan, arguments.lang or "en"), identity), indent=None if several else 1))
     else:
         from torchinstall.output.text import machine_lines, plan_lines
 

@@ -29,6 +29,7 @@ MAX_DIRECTORY = 16_000_000
 MAX_MEMBER = 4_000_000
 """Bytes of a member that is read whole."""
 CHUNK = 1 << 18
+_PARTIAL = 206
 _TIMEOUT = (5.0, 20.0)
 _SECONDS = 120.0
 
@@ -105,12 +106,21 @@ def _open(url: str, client: Client, meter: Meter) -> RemoteZip:
             first, last = data_range
             if not stream and last is not None and last - first > MAX_DIRECTORY:
                 raise RemoteWheelError(f"its list of members has more than {MAX_DIRECTORY} bytes")
-            return super().fetch(data_range, stream=stream)
+            if stream and last is not None:
+                # No more than may be read, or the server would send ahead of what is; one byte over tells.
+                last = min(last, first + max(meter.most - meter.transferred, 0))
+            return super().fetch((first, last), stream=stream)
 
         def _request(self, kwargs: dict[str, Any]) -> tuple[_Counted, str]:
             meter.requests += 1
-            raw, found = super()._request(kwargs)
-            return _Counted(raw, meter), found
+            answer = client.session().get(self._url, stream=True, **kwargs)
+            found = answer.headers.get("Content-Range", "")
+            if answer.status_code != _PARTIAL or not found.startswith("bytes "):
+                answer.close()  # or the rest of it would go on coming
+                if answer.ok:
+                    raise RemoteWheelError("the server doesn't answer range requests")
+                raise RemoteWheelError(f"HTTP {answer.status_code} {answer.reason or ''}".rstrip())
+            return _Counted(answer.raw, meter), found
 
     return RemoteZip(
         url, session=client.session(), fetcher=Fetcher, timeout=_TIMEOUT, headers={"Accept-Encoding": "identity"}

@@ -99,9 +99,10 @@ def constraints_text(job: Job) -> str:
     if job.hashes:
         return "".join(f"{name} --hash=sha256:{sha256}\n" for name, sha256 in sorted(job.hashes.items()))
     lines = [
-        f"{canonical(pin.name)}=={pin.version} --hash=sha256:{pin.sha256}"
+        f"{canonical(pin.name)}=={pin.version} " + " ".join(f"--hash={text}" for text in allowed)
         for pin in job.plan.packages
-        if pin.sha256 and pin.kind != "url"
+        # What the user allows comes first: an index must not widen it.
+        if (allowed := pin.hashes or ((f"sha256:{pin.sha256}",) if pin.sha256 else ())) and pin.kind != "url"
     ]
     return "\n".join(lines) + "\n" if lines else ""
 

@@ -24,6 +24,8 @@ class Pin(Value):
     extras: tuple[str, ...] = ()
     url: str | None = None
     sha256: str | None = None
+    hashes: tuple[str, ...] = ()
+    """The hashes that the user allows (``sha256:...``); none for any."""
     size: int | None = None
     local: str | None = None
     """The local part that the wheel carries inside (torch/version.py), whether or not its index shows it."""

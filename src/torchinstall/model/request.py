@@ -8,7 +8,8 @@ from torchinstall.model.value import Value
 class Wish(Value):
     """One requirement. ``specifier`` without a local part; ``variant`` is the local part that was asked for.
 
-    ``origin`` says where it was written: the command line, or a file and line.
+    ``origin`` says where it was written: the command line, or a file and line. ``hashes`` as pip writes them
+    (``sha256:...``): one of them the wheel must have.
     """
 
     name: str
@@ -17,6 +18,7 @@ class Wish(Value):
     extras: tuple[str, ...] = ()
     text: str
     origin: str = "the command line"
+    hashes: tuple[str, ...] = ()
 
 
 class Request(Value):

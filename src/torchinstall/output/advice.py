@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchinstall.model.advice import MUST_NOT, NO_HURRY, SEVERITIES, UNKNOWN, UP_TO_DATE, UPGRADE_NOW, WAIT
 from torchinstall.model.plan import INSTALL, SATISFIED, UNDETERMINED
+from torchinstall.model.version import at_least
 from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Line, section
 from torchinstall.output.sarif import message
 
@@ -48,11 +49,13 @@ def advice_lines(advised: Advised, *, verbose: bool = False) -> list[Line]:
             lines += section("Command", _commands(advised, plan), STRONG)
             lines += section("Needs", [f"{n.what} >= {n.minimum}" for n in plan.needs if n.met is None], NOTE)
         lines += section("After", judged.after)
-    elif advised.best is not None:
-        best = advised.best
-        lines += section("Instead", [f"torch {best.torch} ({best.variant}) is the newest that may be had here"], STRONG)
-        if best.outcome == INSTALL:
-            lines += section("Command", _commands(advised, best))
+    elif advised.best is not None and advised.best.torch:
+        best = advised.best.torch
+        text = f"torch {best} ({advised.best.variant}) is the newest that may be had here"
+        stays = advised.installed is not None and at_least(advised.installed, best)
+        lines += section("Instead", [f"stay with torch {advised.installed}" if stays else text], STRONG)
+        if not stays:
+            lines += section("Command", _commands(advised, advised.best))
     if plan.outcome == UNDETERMINED:
         lines += section("Do", ["name the target: --gpu 'RTX 4090', --gpu none, or --machine FILE"])
     if advised.scan is not None:

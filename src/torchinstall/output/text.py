@@ -269,7 +269,8 @@ def _box(machine: Machine) -> list[str]:
             texts.append(f"seen: {'; '.join(box.evidence)}")
     if machine.jetson is not None:
         board = machine.jetson
-        texts.append(f"{board.model or 'Jetson'}: L4T {board.l4t or 'unknown'}")
+        pack = f" (JetPack {board.jetpack})" if board.jetpack else ""
+        texts.append(f"{board.model or 'Jetson'}: L4T {board.l4t or 'unknown'}{pack}")
     if machine.hpc:
         texts.append(f"cluster: {machine.hpc}")
     return texts

@@ -26,7 +26,7 @@ from torchinstall.probe.nvidia_files import (
     procfs_gpus,
     sysfs_module_version,
 )
-from torchinstall.probe.nvidia_state import Evidence, device_notes, driver_state
+from torchinstall.probe.nvidia_state import Evidence, device_notes, driver_state, libcuda_note
 from torchinstall.probe.pci import NVIDIA, REGISTRY, PciDevice, add_card, add_device
 from torchinstall.probe.smi import SmiAnswer, nvidia_smi_gpus
 from torchinstall.probe.windows import nvidia_release
@@ -104,8 +104,9 @@ def nvidia_facts(
         system.note(note)
     if seen.nodes.usable and seen.nodes.control and not system.may_use("/dev/nvidiactl"):
         system.note("/dev/nvidiactl can't be opened by this user: CUDA programs will find no device")
-    for text in device_notes(nvml, fabric_manager(system)):
-        system.note(text)
+    for text in (*device_notes(nvml, fabric_manager(system)), libcuda_note(libcuda)):
+        if text is not None:
+            system.note(text)
     if not gpus and not tegra:
         gpus = _unnamed(seen, state, evidence)
     return NvidiaFacts(gpus, _driver(seen, state, source), tuple(gpu.bus_id for gpu in libcuda.gpus if gpu.bus_id))

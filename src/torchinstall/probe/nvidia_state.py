@@ -74,6 +74,25 @@ def device_notes(nvml: NativeAnswer, manager: bool | None) -> tuple[str, ...]:
     return tuple(notes)
 
 
+_CUDA_CODES = {
+    34: (
+        "the libcuda.so.1 that programs find is the CUDA toolkit's stub, which drives nothing: "
+        "take its folder out of LD_LIBRARY_PATH"
+    ),
+    304: "CUDA may not open the device nodes here (error 304): a sandbox or control group keeps them from programs",
+    802: "CUDA isn't ready (error 802): the fabric manager of the driver's version must run",
+    803: "libcuda is of another release than the kernel module (error 803): reboot, or reload the module",
+    804: "a cuda-compat libcuda is found first, and this card isn't one that it supports (error 804)",
+    999: "CUDA fails to start (error 999): the module nvidia_uvm may not be loaded",
+}
+"""CUresult, https://docs.nvidia.com/cuda/cuda-driver-api/: what keeps every program from starting CUDA."""
+
+
+def libcuda_note(libcuda: NativeAnswer) -> str | None:
+    """Return what libcuda's own answer means for programs; nothing for success and for codes that tell nothing."""
+    return _CUDA_CODES.get(libcuda.code or 0) if libcuda.loaded else None
+
+
 def _told(seen: Evidence) -> tuple[str, str, str] | None:
     """Return what NVML or nvidia-smi said in so many words."""
     nvml, smi = seen.nvml, seen.smi

@@ -57,7 +57,7 @@ def request_of(
     mirror, mirror_kind = meant(options.mirror, catalog)
     return Request(
         wishes=parsed.wishes + tuple(wish for found in files for wish in found.wishes),
-        others=parsed.others + tuple(text for found in files for text in found.others),
+        others=parsed.others + tuple(text for found in files for text in (*found.hints, *found.others)),
         constraints=tuple(wish for found in constraints for wish in found.wishes),
         variant=CPU if options.cpu else options.variant,
         pre=options.pre,

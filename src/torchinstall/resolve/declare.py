@@ -19,7 +19,7 @@ from torchinstall.model.machine import (
     Python,
 )
 from torchinstall.model.value import Value
-from torchinstall.model.version import is_driver_version
+from torchinstall.model.version import at_least, is_driver_version, numbers
 from torchinstall.resolve.cards import established_capability
 from torchinstall.resolve.target import known_arch
 
@@ -71,6 +71,23 @@ def declared(machine: Machine, said: Declaration, catalog: Catalog) -> Machine:
     for text in said.drivers:
         machine = _with_driver(machine, text)
     return machine
+
+
+def with_jetpack(machine: Machine, catalog: Catalog) -> Machine:
+    """Return the machine with the JetPack release that its L4T belongs to: people know boards by that."""
+    board = machine.jetson
+    if board is None or board.l4t is None or board.jetpack is not None:
+        return machine
+    rows = [
+        row
+        for row in catalog.jetpacks
+        if numbers(row.l4t)[:1] == numbers(board.l4t)[:1] and at_least(board.l4t, row.l4t)
+    ]
+    if not rows:
+        return machine
+    newest = max(rows, key=lambda row: numbers(row.l4t))
+    sources = {**machine.sources, "jetson.jetpack": "table of JetPack releases"}
+    return machine.replace(jetson=board.replace(jetpack=newest.jetpack), sources=sources)
 
 
 def check_known(machine: Machine) -> None:

@@ -18,6 +18,7 @@ from torchinstall.model.version import numbers
 from torchinstall.resolve import backends, report
 from torchinstall.resolve.candidates import named_variant
 from torchinstall.resolve.facts import completed
+from torchinstall.resolve.conflict import conflict
 from torchinstall.resolve.decision import Decision, Question, decide
 from torchinstall.resolve.joint import TORCH
 from torchinstall.resolve.ways_out import after_block, one_card
@@ -122,7 +123,9 @@ def _possible(base: Explanation, decision: Decision, plain: Decision, wished: Qu
 def _impossible(base: Explanation, decision: Decision, plain: Decision, wished: Question, what: Asked) -> Explanation:
     meant = _meant(decision, wished, what)
     first = meant[0].build if meant else None
-    reasons = [why for candidate in meant if (why := candidate.why_not) is not None]
+    clash = conflict(wished, decision)
+    reasons = [clash] if clash is not None else []
+    reasons += [why for candidate in meant if (why := candidate.why_not) is not None]
     if (decision.stopped is not None and (not meant or decision.selection.blocked or decision.undetermined)) or (
         decision.stopped is not None and decision.stopped.rule in {"conflict", "companion-none", "never-existed"}
     ):

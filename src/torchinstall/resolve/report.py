@@ -71,8 +71,10 @@ def with_ways_out(plan: Plan, decision: Decision, question: Question) -> Plan:
 def pins(solution: Solution, request: Request, added: tuple[Pin, ...] = ()) -> tuple[Pin, ...]:
     """Return the exact packages to install, torch first; ``added`` are what their metadata forgets."""
     extras = {wish.name: wish.extras for wish in request.wishes}
+    hashes = {wish.name: wish.hashes for wish in (*request.constraints, *request.wishes) if wish.hashes}
     ordered = [solution.choices[TORCH], *(c for name, c in sorted(solution.choices.items()) if name != TORCH)]
-    return (*(_pin(choice, extras.get(choice.name, ())) for choice in ordered), *added)
+    chosen = (_pin(choice, extras.get(choice.name, ())) for choice in ordered)
+    return (*(pin.replace(hashes=hashes.get(pin.name, ())) for pin in chosen), *added)
 
 
 def _pin(choice: Choice, extras: tuple[str, ...]) -> Pin:

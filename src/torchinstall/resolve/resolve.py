@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from torchinstall.errors import EXIT_BLOCKED, EXIT_UNDETERMINED
-from torchinstall.model.plan import BLOCKED, INSTALL, UNDETERMINED, CatalogInfo, Plan
+from torchinstall.model.plan import BLOCKED, INSTALL, UNDETERMINED, CatalogInfo, Plan, Reason
+from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import Sightings
 from torchinstall.resolve import report
 from torchinstall.resolve.facts import completed
 from torchinstall.resolve.keep import keep_vendors
+from torchinstall.resolve.conflict import conflict
 from torchinstall.resolve.decision import NOTHING_SEEN, Question, decide
 
 TYPE_CHECKING = False
@@ -38,7 +42,7 @@ def resolve(
         platform=target.platform,
         python=target.python,
         rejected=report.rejections(decision, brief=brief),
-        warnings=decision.selection.warnings,
+        warnings=decision.selection.warnings + _hints_said(request),
         catalog=CatalogInfo(date=catalog.date),
         others=request.others,
         installed={name: machine.installed[name] for name in sorted(machine.installed)},
@@ -47,5 +51,13 @@ def resolve(
         return report.with_choice(plan, decision, question)
     if decision.undetermined:
         return plan.replace(outcome=UNDETERMINED, blocked=decision.stopped, exit_code=EXIT_UNDETERMINED)
-    blocked = plan.replace(outcome=BLOCKED, blocked=decision.stopped, exit_code=EXIT_BLOCKED)
+    stopped = conflict(question, decision) or decision.stopped
+    blocked = plan.replace(outcome=BLOCKED, blocked=stopped, exit_code=EXIT_BLOCKED)
     return keep_vendors(report.with_ways_out(blocked, decision, question), decision, question)
+
+
+def _hints_said(request: Request) -> tuple[Reason, ...]:
+    """Say of a requirement file's index options that they don't bind the torch family."""
+    options = [text for text in request.others if text.startswith("-") and not text.startswith(("-e", "--editable"))]
+    # Credentials in an address are nobody's business but the installer's.
+    return tuple(reason("index-hint", option=re.sub(r"//[^/@\s]+@", "//***@", option)) for option in options)

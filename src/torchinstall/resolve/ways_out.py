@@ -270,6 +270,10 @@ def _changed_requests(request: Request) -> Iterator[tuple[Request, Reason]]:
             bare = wish.replace(specifier="", variant=None)
             changed = request.replace(wishes=tuple(bare if w is wish else w for w in request.wishes))
             yield changed, reason("if-version", requirement=wish.text)
+    for bound in request.constraints:
+        if bound.specifier:
+            changed = request.replace(constraints=tuple(wish for wish in request.constraints if wish is not bound))
+            yield changed, reason("if-constraint", requirement=bound.text, origin=bound.origin)
     if request.variant and request.variant != CPU:
         yield request.replace(variant=None), reason("if-variant", variant=request.variant)
     for name in companion_names(request, [wish.name for wish in request.wishes]):

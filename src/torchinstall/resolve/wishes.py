@@ -18,6 +18,11 @@ _SIMPLE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*")
 _OPTION = re.compile(r"(-[a-zA-Z]|--[a-z-]+)(?:[ =]\s*|\s+)?(.*)")
 _LOCAL = re.compile(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
 
+_HASH = re.compile(r"--hash[= ](sha(?:256|384|512):[0-9a-fA-F]+)")
+_PLACE = re.compile(
+    r"(-e |--editable[ =]|\.{0,2}/|\.{1,2}$|~/|[a-zA-Z]:\\\\|[a-z+]+://|(git|hg|svn|bzr)\+)|[^\s@]+\.whl$"
+)
+
 _NOT_TORCH = {
     "pytorch": "torch",
     "pytorch-torch": "torch",
@@ -54,6 +59,13 @@ def parse(
     wishes: list[Wish] = []
     others: list[str] = []
     for text in texts:
+        if _is_place(text):
+            if normal(re.split(r"[/\\]", text.strip())[-1].partition("-")[0]) in names and text.rstrip().endswith(
+                ".whl"
+            ):
+                raise _fixed(text.strip(), origin)
+            others.append(text.strip())
+            continue
         name = _project_name(text, origin)
         if name in _NOT_TORCH:
             raise RequirementError(
@@ -89,14 +101,17 @@ def parse_file(
                 includes.append(value)
             elif option in {"-c", "--constraint"}:
                 constraint_files.append(value)
+            elif option in {"-e", "--editable"}:
+                others.append(line)
             else:
                 hints.append(line)
             continue
         # Options of one requirement (--hash=...) belong to the file, not to the wish.
         requirement = re.split(r"\s+--[a-z-]+[= ]", line)[0]
         found = parse([requirement], names, origin=f"{origin}:{number}", environment=environment)
-        wishes.extend(found.wishes)
-        others.extend(line if found.others else "" for _ in found.others)
+        hashes = tuple(_HASH.findall(line))
+        wishes.extend(wish.replace(hashes=hashes) for wish in found.wishes)
+        others.extend(line for _ in found.others)
     return Parsed(
         wishes=tuple(wishes),
         others=tuple(others),
@@ -156,6 +171,11 @@ def admits(specifier: str, version: str, *, pre: bool = False) -> bool:
     return SpecifierSet(specifier).contains(version, prereleases=pre or None)
 
 
+def _is_place(text: str) -> bool:
+    """Tell whether a requirement is a folder, a file or an address instead of a name: the installer's to judge."""
+    return _PLACE.match(text.strip()) is not None
+
+
 def _project_name(text: str, origin: str) -> str:
     match = _SIMPLE.match(text)
     if match is None:
@@ -182,11 +202,7 @@ def _wish(text: str, name: str, origin: str, environment: Mapping[str, str] | No
             todo=[f'write it as pip takes it, for example "{name}==2.12.*" or "{name}>=2.11,<2.15"'],
         ) from None
     if requirement.url:
-        raise RequirementError(
-            f"{plain!r} names a file or address ({origin})",
-            why="torchinstall chooses the wheel of the torch family itself; a fixed address leaves nothing to choose",
-            todo=[f"ask for a version: {name}==X.Y.Z", "or install that file with uv or pip directly"],
-        )
+        raise _fixed(plain, origin)
     if requirement.marker is not None and environment is not None:
         from packaging.markers import UndefinedEnvironmentName
 
@@ -210,6 +226,14 @@ def _wish(text: str, name: str, origin: str, environment: Mapping[str, str] | No
     )
 
 
+def _fixed(text: str, origin: str) -> RequirementError:
+    return RequirementError(
+        f"{text!r} names a file or address ({origin})",
+        why="torchinstall chooses the wheel of the torch family itself; a fixed address leaves nothing to choose",
+        todo=["ask for a version: torch==X.Y.Z", "or install that file with uv or pip directly"],
+    )
+
+
 def _check_other(text: str, origin: str) -> None:
     plain = text.strip()
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", plain):
@@ -229,7 +253,7 @@ def _check_other(text: str, origin: str) -> None:
 def _logical_lines(content: str) -> list[tuple[int, str]]:
     lines: list[tuple[int, str]] = []
     pending, start = "", 0
-    for number, raw in enumerate(content.splitlines(), 1):
+    for number, raw in enumerate(content.removeprefix("\ufeff").splitlines(), 1):
         line = re.sub(r"(^|\s)#.*$", "", raw).rstrip()
         start = start or number
         if line.endswith("\\"):

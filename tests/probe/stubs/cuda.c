@@ -15,9 +15,15 @@ int cuDriverGetVersion(int *version) {
     abort();
 #endif
     *version = VERSION;
+#ifdef STUB
+    return 34; /* CUDA_ERROR_STUB_LIBRARY */
+#endif
     return 0;
 }
-int cuInit(unsigned flags) { return (int)flags; }
+#ifndef CUINIT
+#define CUINIT 0
+#endif
+int cuInit(unsigned flags) { return CUINIT; }
 int cuDeviceGetCount(int *count) {
     /* A mask must not reach this process: CUDA would hide devices from the probe. */
     *count = getenv("CUDA_VISIBLE_DEVICES") ? 0 : 2;

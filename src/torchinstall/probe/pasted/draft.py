@@ -73,7 +73,7 @@ class Draft:
         """
         given = list(gpus)
         for vendor in dict.fromkeys(gpu.vendor for gpu in given):
-            told = [gpu for gpu in given if gpu.vendor == vendor]
+            told = _once([gpu for gpu in given if gpu.vendor == vendor])
             own = [gpu for gpu in self.gpus if gpu.vendor == vendor]
             taken: list[GpuFacts] = []
             for number, gpu in enumerate(told):
@@ -119,6 +119,15 @@ def vendor_of_name(name: str) -> str:
     if plain.startswith("intel"):
         return "intel"
     return "apple" if plain.startswith("apple") else "nvidia"
+
+
+def _once(gpus: list[GpuFacts]) -> list[GpuFacts]:
+    """Leave out what a tool that was run twice printed again; two NPUs may share an address."""
+    kept: dict[object, GpuFacts] = {}
+    for number, gpu in enumerate(gpus):
+        place = gpu.get("bus_id") if gpu.vendor != "ascend" else None
+        kept.setdefault(place or gpu.get("uuid") or number, gpu)
+    return list(kept.values())
 
 
 def _same(
