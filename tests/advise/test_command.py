@@ -223,13 +223,15 @@ def test_the_worst_comes_first_and_a_screen_is_a_screen() -> None:
     findings = (*(finding(n, "warning") for n in range(1, 100)), finding(200, "error"), finding(300, "info"))
     scan = Scan(findings=findings, files=1, skipped=tuple(Skipped(file=f"{n}.py", why="no") for n in range(9)))
     lines = [line.text for line in scan_lines(scan)]
-    assert lines[0].startswith("a.py:200:1: error R1")
-    assert len(lines) < 60
+    assert lines[:2] == ["error R1: y", "  a.py:200:1 x"]
+    assert lines[2] == "warning R1: y"
+    assert len(lines) < 25
     assert not any(":300:" in line for line in lines)
-    assert "61 more are shown with -v" in lines
-    assert "and 4 more" in lines
+    assert "  and at 93 more places" in lines
+    assert "94 more are shown with -v" in lines
+    assert "and 3 more" in lines
     whole = [line.text for line in scan_lines(scan, verbose=True)]
-    assert sum(line.startswith("a.py:") for line in whole) == 101
+    assert sum(line.startswith("  a.py:") for line in whole) == 101
 
 
 class Terminal(io.StringIO):

@@ -12,6 +12,7 @@ import pytest
 
 from torchinstall.advise.gitignore import is_ignored, read_ignores
 from torchinstall.advise.notebook import read_notebook
+from torchinstall.advise.requirement import kind_of
 from torchinstall.advise.scan_file import scan_file
 from torchinstall.advise.table import Table
 from torchinstall.app import scan as scanning
@@ -68,11 +69,24 @@ def test_names_go_from_cell_to_cell(rules: Table) -> None:
         "for f in fs:\n    !rm {f}\n",
         "%%time\nx = 1\n",
         "await something()\n",
+        "x = ('%d'\n     % 5)\n",
     ],
 )
 def test_magics_are_no_trouble(rules: Table, magics: str) -> None:
     lines = magics.count("\n")
     assert in_notebook(rules, "import torch", magics + "torch.qr(a)") == [("LA003", 2, lines + 1)]
+
+
+def test_long_lines_take_no_time(rules: Table) -> None:
+    for name, text in (
+        ("a.sh", "pip " * 200_000),
+        ("a.yml", "- " + "a" * 500_000),
+        ("requirements.txt", " " * 900_000),
+        ("pyproject.toml", "\"'" * 400_000),
+    ):
+        assert scan_file(name, text.encode(), kind_of(name) or "", rules).findings == ()
+    for text in (" " * 300_000 + "!x", "?" * 100_000 + "x", "a" * 300_000 + " = !x"):
+        assert in_notebook(rules, "import torch", text, "torch.qr(a)") == [("LA003", 3, 1)]
 
 
 @pytest.mark.parametrize("first", ["%%bash", "%%javascript", "%%html"])

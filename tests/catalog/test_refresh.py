@@ -345,9 +345,22 @@ def test_another_index_has_another_overlay(desk: Desk) -> None:
 
 
 def test_offline_settings_are_respected(desk: Desk) -> None:
-    done = desk.run("catalog", "refresh", UV_OFFLINE="1")
-    assert done.returncode == 2
-    assert "offline" in done.stderr
+    calls = ((("refresh",), {"UV_OFFLINE": "1"}), (("refresh", "--offline"), {}), (("check", "--offline"), {}))
+    for words, more in calls:
+        done = desk.run("catalog", *words, **more)
+        assert done.returncode == 2
+        assert "offline" in done.stderr
+    assert desk.json("catalog", "show", "--offline")["releases"]
+    assert desk.replica.requests == []
+
+
+def test_a_plan_keeps_pages_too_and_always_asks(desk: Desk) -> None:
+    small(desk)
+    assert desk.plan()["catalog"]["live"]
+    sent = desk.replica.bytes_sent
+    assert desk.plan()["catalog"]["live"]
+    assert desk.replica.bytes_sent == sent
+    assert desk.replica.requests[-1].status == 304
 
 
 def test_the_script_prints_a_diff_and_writes_on_demand(desk: Desk) -> None:

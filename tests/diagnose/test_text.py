@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchinstall.diagnose.text import HEAD, MIDDLE, TAIL, Digest, decode, digest, plain
+from torchinstall.diagnose.text import HEAD, TAIL, Digest, decode, digest, plain
 
 
 def test_colours_and_overwritten_lines_go():
@@ -34,7 +34,7 @@ def test_a_huge_log_keeps_its_telling_parts():
     assert "head line" in text
     assert "the one that matters" in text
     assert "last line" in text
-    assert len(text) < HEAD + 2 * TAIL + MIDDLE + 1000
+    assert len(text) < HEAD + 2 * TAIL + 300_000
 
 
 def test_an_endless_line_is_cut():

@@ -33,6 +33,7 @@ class Environment:
             venv.create(folder, with_pip=False, symlinks=True)
         self.python = folder / "bin" / "python"
         self.site = folder / "lib" / VERSION / "site-packages"
+        self.wheels = ""
 
     def add(self, name: str, version: str, **fields: object) -> None:
         install(StubWheel(name, version, **fields), self.site)  # type: ignore[arg-type]
@@ -66,36 +67,26 @@ def _wheel() -> Path | None:
     return None
 
 
+NEEDED = ("filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy")
+"""What torch requires and doesn't import: stubs stand in, so that an installer finds nothing missing."""
+
+
 @pytest.fixture(scope="session")
-def real_torch(tmp_path_factory, uv_binary: str) -> Path:
-    """A folder with a real torch, installed once; tests copy it."""
+def real(tmp_path_factory, uv_binary: str) -> Environment:
+    """An environment with a real torch, installed once; a test that breaks it mends it."""
     wheel = _wheel()
     if wheel is None:
         pytest.skip("no folder of wheels is configured that has a real torch for this Python")
     made = Environment(tmp_path_factory.mktemp("real") / "env")
-    command = [
-        uv_binary,
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--offline",
-        "--python",
-        str(made.python),
-        str(wheel),
-    ]
-    subprocess.run(command, check=True, timeout=300, capture_output=True)
+    for name in NEEDED:
+        made.add(name, "80.0.0" if name == "setuptools" else "2026.1" if name == "fsspec" else "4.0")
     import typing_extensions
 
+    made.add("typing_extensions", "4.15.0")
+    shutil.rmtree(made.site / "typing_extensions")
     shutil.copy(typing_extensions.__file__, made.site)
-    return made.prefix
-
-
-@pytest.fixture
-def real(real_torch: Path, tmp_path: Path) -> Environment:
-    """A copy of its own: hard links, since nothing here writes into a file."""
-    made = Environment(tmp_path / "env")
-    copied = real_torch / "lib" / VERSION / "site-packages"
-    shutil.copytree(copied, made.site, dirs_exist_ok=True, copy_function=os.link, symlinks=True)
-    made.wheels = _wheel().parent  # type: ignore[union-attr, attr-defined]
+    command = [uv_binary, "pip", "install", "--quiet", "--no-deps", "--offline", "--python", str(made.python)]
+    command.append(str(wheel))
+    subprocess.run(command, check=True, timeout=300, capture_output=True)
+    made.wheels = str(wheel.parent)
     return made

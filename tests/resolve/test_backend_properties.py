@@ -74,7 +74,7 @@ def machines(cards: st.SearchStrategy[Gpu]) -> st.SearchStrategy[Machine]:
     )
 
 
-usual = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+usual = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @usual

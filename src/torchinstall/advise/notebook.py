@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PYTHON_MAGICS = frozenset({"time", "timeit", "capture", "prun", "python", "python3", "pypy"})
-_MAGIC = re.compile(r"(\s*)(?:[%!?]|[\w.]+\s*=\s*[%!]).*|(\s*).*\?\??\s*$")
+_ASSIGNED = re.compile(r"[\w.]+\s*=\s*[%!]")
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Cells(Value):
@@ -44,10 +45,10 @@ def read_notebook(text: str) -> Cells:
     for number, cell in enumerate(cells, start=1):
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
-        lines = _text(cell.get("source", cell.get("input", ""))).splitlines()
-        code = [
-            _without_magic(line, at + 1, number, commands) for at, line in enumerate(_body(lines, number, commands))
-        ]
+        lines = _LINE_END.split(_text(cell.get("source", cell.get("input", ""))))
+        code = _body(lines, number, commands)
+        if not _parses([code]):  # what is Python as it stands may begin a line with %, too
+            code = [_without_magic(line, at, number, commands) for at, line in enumerate(code, start=1)]
         parts.append(code)
         places += [(number, at + 1) for at in range(len(code))]
     if not _parses(parts):
@@ -89,11 +90,12 @@ def _body(lines: list[str], number: int, commands: list[tuple[int, int, str]]) -
 
 
 def _without_magic(line: str, at: int, number: int, commands: list[tuple[int, int, str]]) -> str:
-    match = _MAGIC.fullmatch(line)
-    if match is None or line.lstrip().startswith("#"):
+    plain = line.strip()
+    magic = plain.startswith(("%", "!", "?")) or plain.endswith("?") or _ASSIGNED.match(plain)
+    if not magic or plain.startswith("#"):
         return line
     commands.append((number, at, line))
-    return (match[1] or match[2] or "") + "pass"
+    return line[: len(line) - len(line.lstrip())] + "pass"
 
 
 def _parses(parts: list[list[str]]) -> bool:

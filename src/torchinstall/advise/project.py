@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from torchinstall.advise.table import Table
     from torchinstall.model.advice import Finding
 
+_LONGEST = 10_000
+"""Characters of a line: a longer one wasn't written by a person, and patterns take their time over it."""
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _INDEX = re.compile(r"download(?:-r2)?\.pytorch\.org/whl/(cu\d{2,4}|rocm\d[\d.]*)\b")
 _SECTION = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+\s*$")
@@ -30,7 +32,7 @@ def check_project(text: str, file: str, kind: str, table: Table) -> list[Finding
     """Return the findings of one file; ``kind`` says how its requirements are written."""
     reader = {TOML: _toml, CFG: _cfg, REQUIREMENTS: _plain, YAML: _yaml, SHELL: _shell}[kind]
     found: list[Finding] = []
-    lines = text.splitlines()
+    lines = [line if len(line) <= _LONGEST else "" for line in text.splitlines()]
     plain = [_COMMENT.sub("", line) for line in lines]
     for number, requirement in reader(plain):
         found += _about(requirement, file, number, _column(lines[number - 1], requirement.text), table)

@@ -140,11 +140,16 @@ class App:
 
     # The parts
 
-    def client(self, *, offline: bool = False) -> Client:
-        """Return a client for indexes and files."""
+    def client(self, *, offline: bool = False, cert: str | None = None) -> Client:
+        """Return a client for indexes and files; pages are kept on disk, and asked about each time."""
         from torchinstall.index.http import Client
 
-        return Client(environ=self.environ, offline=offline)
+        if offline:
+            return Client(environ=self.environ, offline=True)
+        from torchinstall.catalog.locate import cache_dir
+        from torchinstall.index.cache import PageCache
+
+        return Client(environ=self.environ, cert=cert, cache=PageCache(cache_dir(self.environ) / "pages"))
 
     def target(self, options: Options, *, create: bool = False) -> Target:
         """Return the target environment. Raises ``UsageError`` where there is none."""
@@ -290,10 +295,9 @@ class App:
             if not wanted:
                 break
             known |= {(page.url, page.project) for page in wanted}
-            from torchinstall.index.http import Client
             from torchinstall.index.look import Question, look
 
-            client = client or Client(environ=self.environ, offline=offline)
+            client = client or self.client(offline=offline, cert=settings.cert)
             asked = [
                 Question(url=p.url, project=p.project, kind=p.kind, role=p.role, variant=p.variant) for p in wanted
             ]

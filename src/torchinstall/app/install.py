@@ -73,6 +73,10 @@ def _install(
     *,
     progress: bool,
 ) -> Installed:
+    if options.bundle is not None:
+        from torchinstall.app.bundle import from_bundle
+
+        app, options = from_bundle(app, options)
     target = app.target(options)
     seen = app.seen(options, target)
     if not options.dry_run and _recovered(seen, target, tell):
@@ -88,6 +92,7 @@ def _install(
             broken = {damage.name for damage in hurt}
             rest = {name: version for name, version in machine.installed.items() if name not in broken}
             planned, verdict = app.planned(machine.replace(installed=rest), options, target), None
+    planned = _with_what_others_need(app, planned, target, options)
     show(planned)
     plan = planned.plan
     if plan.outcome in {BLOCKED, UNDETERMINED} or plan.unreachable is not None:
@@ -102,6 +107,18 @@ def _install(
             raise UsageError(f"not done: {question}", todo=["--yes goes ahead with it"])
     broken_names = tuple(damage.name for damage in hurt)
     return _transaction(app, planned, target, options, progress=progress, reinstall=broken_names)
+
+
+def _with_what_others_need(app: App, planned: Planned, target: Target, options: Options) -> Planned:
+    from torchinstall.app.draw_in import settled
+
+    if not planned.plan.others or options.bundle is not None:
+        return planned
+
+    def make_job(some: Planned, place: Target) -> Job:
+        return _job(app, some, place, progress=False, reinstall=())
+
+    return settled(app, planned, target, options, installer(app, options), make_job)
 
 
 def _recovered(machine: Machine, target: Target, tell: Callable[[Sequence[str]], None]) -> bool:
@@ -160,13 +177,13 @@ def _what_works_stays(app: App, planned: Planned, target: Target, options: Optio
 def _transaction(
     app: App, planned: Planned, target: Target, options: Options, *, progress: bool, reinstall: tuple[str, ...]
 ) -> Installed:
+    from torchinstall.app.draw_in import trial
     from torchinstall.install import transaction
-    from torchinstall.install.backend import all_new
 
     backend = installer(app, options)
     if options.dry_run:
-        job = _job(app, planned, target, progress=False, reinstall=reinstall)
-        changes = backend.preview(job) if target.exists else all_new(planned.plan)
+        with trial(app, target) as place:
+            changes = backend.preview(_job(app, planned, place, progress=False, reinstall=reinstall))
         return Installed(planned=planned, changes=tuple(change.words() for change in changes))
     made = target if target.exists else app.target(options, create=True)
     try:
@@ -203,13 +220,30 @@ def _job(app: App, planned: Planned, target: Target, *, progress: bool, reinstal
     from torchinstall.install.backend import Job
     from torchinstall.resolve.keep import stale_packages
 
+    plan = planned.plan
+    kept: dict[str, str] = {}
+    if plan.outcome == SATISFIED:
+        # What is kept isn't installed anew: it only has to stay, whatever the other packages would like.
+        kept = _by_metadata(planned)
+        plan = plan.replace(packages=())
     return Job(
-        plan=planned.plan,
+        plan=plan,
         target=target,
         settings=planned.settings,
         cwd=app.cwd,
-        reinstall=tuple(dict.fromkeys([*stale_packages(planned.plan, planned.machine), *reinstall])),
+        reinstall=tuple(dict.fromkeys([*stale_packages(plan, planned.machine), *reinstall])),
         bound=bound_dependencies(app, planned),
         offline=planned.request.offline,
         show=progress,
+        kept=kept,
     )
+
+
+def _by_metadata(planned: Planned) -> dict[str, str]:
+    """Return the kept packages at the version that their metadata shows, which is what an installer compares."""
+    from torchinstall.install.records import installed
+
+    python = planned.machine.python
+    roots = dict.fromkeys(path for path in (python.purelib, python.platlib) if path)
+    found = {name: version for root in roots for name, version, _ in installed(root)}
+    return {pin.name: found[pin.name] for pin in planned.plan.packages if pin.name in found}

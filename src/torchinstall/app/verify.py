@@ -74,10 +74,14 @@ def _existing(app: App, options: Options) -> Target:
 
 
 def proof(app: App, target: Target, planned: Planned) -> Verdict:
-    """Prove what a plan promises."""
-    from torchinstall.resolve.promise import of_plan
+    """Prove what a plan promises; what is kept has to show that it uses the accelerators that are here."""
+    from torchinstall.resolve.promise import of_environment, of_plan
 
-    plan, promise = planned.plan, of_plan(planned.plan, planned.machine)
+    plan = planned.plan
+    if plan.outcome == SATISFIED and not planned.machine.declared:
+        promise = of_environment(planned.machine, planned.request, app.catalog)
+    else:
+        promise = of_plan(plan, planned.machine)
     # Where the promise is the CPU though the build is for a card, none can be here.
     static = promise.backend == CPU and backend(plan.variant or "") in _NEEDS_DEVICE
     codes = tuple(dict.fromkeys(device.by for device in plan.devices if device.by.startswith("sm_")))

@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="show what is known; refresh it from the indexes; check the shipped rows against them",
     )  # fmt: skip
     parser.add_argument("what", nargs="?", metavar="WHAT", help="for show: 2.15.0, cu130, 2.15.0+cu132; all if absent")
+    parser.add_argument("--offline", action="store_true", help="use no network; only show does without")
     group = parser.add_argument_group("refresh")
     group.add_argument(
         "--measure", action="append", default=[], metavar="VERSION", help="read into the wheels of this version again"
@@ -43,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"`catalog {arguments.action}` takes no {arguments.what!r}",
             todo=[f"torchinstall catalog {arguments.action}", f"torchinstall catalog show {arguments.what}"],
         )
+    if arguments.offline:
+        raise UsageError(f"`catalog {arguments.action}` asks the indexes, and --offline forbids it")
     if arguments.action == "refresh":
         from torchinstall.app.catalog import refresh
         from torchinstall.app.survey import RefreshOptions

@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--yes-replace-vendor-build", action="store_true", help="replace a torch that isn't PyTorch's own wheel"
     )
+    group.add_argument("--from", dest="bundle", metavar="DIR", help="install a bundle; no network is used")
     group.add_argument("--installer", choices=["uv", "pip"], default="uv", help="what installs")
     group.add_argument("--require-hashes", action="store_true", help="nothing without a known hash")
     group.add_argument(

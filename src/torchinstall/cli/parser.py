@@ -24,9 +24,10 @@ COMMANDS = {
     "catalog": "what is known of torch's builds, how old, from where; refreshed from the indexes",
     "export": "the plan as a file: requirements, pylock, a uv project, conda environment, Dockerfile",
     "verify": "run a real kernel on every visible device in the target environment",
+    "bundle": "every wheel of the plan in a folder, for machines with no network (install --from DIR)",
     "restore": "undo the last install in the target environment",
 }
-RESERVED = frozenset({"bundle"})
+RESERVED: frozenset[str] = frozenset()
 """Commands of the published interface that this version doesn't have; never taken for a package's name."""
 
 PREFIX = "TORCHINSTALL_"
@@ -56,7 +57,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace
     """
     command, rest = _command(argv)
     parser = _parser(command)
-    arguments = parser.parse_args(rest)
+    arguments = parser.parse_intermixed_args(rest)
     arguments.command = command
     _from_environment(parser, arguments, rest, environ)
     return arguments

@@ -21,7 +21,7 @@ class Job(Value):
     no local part). ``bound``: other packages that must come from one index (triton of a ROCm build), by name.
     ``show``: the installer's progress may go to the terminal. ``held``: descriptors that it inherits, so that
     the lock of the environment stays for as long as it runs. ``hashes``: where it has any, only files with these
-    (``name==version`` to sha256).
+    (``name==version`` to sha256). ``kept``: packages that stay at the version that they have, by name.
     """
 
     plan: Plan
@@ -34,6 +34,7 @@ class Job(Value):
     show: bool = True
     held: tuple[int, ...] = ()
     hashes: Mapping[str, str] = EMPTY
+    kept: Mapping[str, str] = EMPTY
 
 
 class Change(Value):

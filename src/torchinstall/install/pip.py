@@ -108,7 +108,8 @@ class Pip:
         names = [canonical(pin.name) for pin in job.plan.packages]
         family.write_text("".join(f"{_with_extras(pin)}\n" for pin in job.plan.packages), "utf-8")
         bound = [canonical(name) for name in job.bound]
-        held.write_text("".join(f"{name}=={now[name]}\n" for name in [*names, *bound] if name in now), "utf-8")
+        fixed = {name: now[name] for name in [*names, *bound] if name in now} | dict(job.kept)
+        held.write_text("".join(f"{name}=={version}\n" for name, version in fixed.items()), "utf-8")
         words = ["-r", str(family), "-c", str(held)]
         if job.plan.others:
             others.write_text(others_text(job), "utf-8")

@@ -76,6 +76,7 @@ class Uv:
                 words += ["--python", str(job.target.python)]
             else:
                 words += ["--python-version", python, "--python-platform", platform or "linux"]
+                words += ["--only-binary", ":all:"]  # nothing can be built here for another machine
                 if job.target.python is not None:
                     words += ["--python", job.target.python]
             skip = {"--python", "--reinstall-package", "--break-system-packages", "-r"}

@@ -95,15 +95,18 @@ def project_text(job: Job, *, default_url: str | None) -> str:
 
 
 def constraints_text(job: Job) -> str:
-    """Return the pins that have a hash, as a constraints file; ``""`` where none has."""
+    """Return the pins that have a hash and what is kept, as a constraints file; ``""`` where there is neither."""
+    kept = [f"{canonical(name)}=={version}" for name, version in sorted(job.kept.items())]
     if job.hashes:
-        return "".join(f"{name} --hash=sha256:{sha256}\n" for name, sha256 in sorted(job.hashes.items()))
+        hashed = [f"{name} --hash=sha256:{sha256}" for name, sha256 in sorted(job.hashes.items())]
+        return "\n".join([*hashed, *kept]) + "\n"
     lines = [
         f"{canonical(pin.name)}=={pin.version} " + " ".join(f"--hash={text}" for text in allowed)
         for pin in job.plan.packages
         # What the user allows comes first: an index must not widen it.
         if (allowed := pin.hashes or ((f"sha256:{pin.sha256}",) if pin.sha256 else ())) and pin.kind != "url"
     ]
+    lines += kept
     return "\n".join(lines) + "\n" if lines else ""
 
 

@@ -6,7 +6,7 @@ from torchinstall.model.advice import MUST_NOT, NO_HURRY, SEVERITIES, UNKNOWN, U
 from torchinstall.model.plan import INSTALL, SATISFIED, UNDETERMINED
 from torchinstall.model.version import at_least
 from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Line, section
-from torchinstall.output.sarif import message
+from torchinstall.output.sarif import about
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ VERDICTS = {
     UP_TO_DATE: ("nothing to do", GOOD),
     UNKNOWN: ("can't be said", NOTE),
 }
-_SHOWN = 40
-"""Findings on one screen; all of them with --verbose, in JSON and in SARIF."""
+_PLACES = 6
+"""Places of one rule on the screen; all of them with --verbose, in JSON and in SARIF."""
 _WORTH_A_BAR = 200
 _STYLES = {"error": BAD, "risk": NOTE, "behavior": NOTE, "warning": PLAIN, "info": QUIET}
 
@@ -64,25 +64,34 @@ def advice_lines(advised: Advised, *, verbose: bool = False) -> list[Line]:
 
 
 def scan_lines(scan: Scan, *, verbose: bool = False) -> list[Line]:
-    """Return the findings, the worst first, and what was passed over."""
-    ordered = sorted(scan.findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    shown = ordered if verbose else [finding for finding in ordered if finding.severity != "info"][:_SHOWN]
-    lines = [
-        Line(
-            text=f"{place(finding)}: {finding.severity} {finding.rule} {message(finding)}",
-            style=_STYLES[finding.severity],
-        )
-        for finding in shown
-    ]
-    if lines:
-        lines[0] = lines[0].replace(heading="Found")
+    """Return the findings rule by rule, the worst first, and what was passed over.
+
+    Not ``verbose``, mild findings are counted only, and of many places of one rule the first are named.
+    """
+    groups: dict[tuple[int, str, str, bool], list[Finding]] = {}
+    for finding in scan.findings:
+        key = (SEVERITIES.index(finding.severity), finding.rule, finding.text, finding.guarded)
+        groups.setdefault(key, []).append(finding)
+    lines: list[Line] = []
+    left = 0
+    for key in sorted(groups, key=lambda key: (key[0], -len(groups[key]), key[1])):
+        found = groups[key]
+        shown = found if verbose else [] if found[0].severity == "info" else found[:_PLACES]
+        left += len(found) - len(shown)
+        if shown:
+            first = found[0]
+            head = f"{first.severity} {first.rule}: {about(first)}"
+            lines.append(Line(text=head, style=_STYLES[first.severity], heading="" if lines else "Found"))
+            lines += [Line(text=f"  {place(finding)} {finding.seen}") for finding in shown]
+            if len(shown) < len(found):
+                lines.append(Line(text=f"  and at {len(found) - len(shown)} more places", style=QUIET))
     lines += section("Scanned", [_counted(scan)])
-    if len(shown) < len(ordered):
-        lines.append(Line(text=f"{len(ordered) - len(shown)} more are shown with -v", style=QUIET))
+    if left:
+        lines.append(Line(text=f"{left} more are shown with -v", style=QUIET))
     skipped = [f"{one.file} {one.why}" for one in scan.skipped]
-    lines += section("Passed by", skipped if verbose else skipped[:5], NOTE)
-    if not verbose and len(skipped) > 5:  # noqa: PLR2004 - enough for a screen
-        lines.append(Line(text=f"and {len(skipped) - 5} more", style=QUIET))
+    lines += section("Passed by", skipped if verbose else skipped[:_PLACES], NOTE)
+    if not verbose and len(skipped) > _PLACES:
+        lines.append(Line(text=f"and {len(skipped) - _PLACES} more", style=QUIET))
     return lines
 
 

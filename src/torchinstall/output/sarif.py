@@ -40,12 +40,11 @@ def to_sarif(scan: Scan, rules: Iterable[Migration], version: str) -> dict[str, 
     }
 
 
-def message(finding: Finding) -> str:
-    """Return what is said of a finding in one sentence or two."""
-    since = f" (torch {finding.since})" if finding.since else ""
-    text = f"{finding.seen}: {finding.text}{since}"
+def about(finding: Finding) -> str:
+    """Return what is said of a finding: what happens, in which torch, and what to write instead."""
+    text = finding.text + (f" (torch {finding.since})" if finding.since else "")
     if finding.guarded:
-        text += "; the code there is ready for it to be missing"
+        text += "; the code there is ready for it"
     return f"{text}; instead: {finding.replacement}" if finding.replacement else text
 
 
@@ -67,7 +66,7 @@ def _result(finding: Finding, listed: dict[str, int]) -> dict[str, Any]:
     place = _file(finding.file)
     if finding.cell is None:
         place["physicalLocation"]["region"] = {"startLine": finding.line, "startColumn": finding.column}
-    text = message(finding)
+    text = f"{finding.seen}: {about(finding)}"
     if finding.cell is not None:
         # A notebook's lines are those of its cells, which SARIF has no place for.
         text = f"cell {finding.cell}, line {finding.line}: {text}"

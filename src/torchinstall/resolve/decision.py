@@ -155,9 +155,11 @@ def _unheard_of(decision: Decision, request: Request, catalog: Catalog) -> Reaso
     platform = decision.target.platform or ""
     builds = decision.candidates.builds
     named = named_variant(request, decision.target)
-    if named is not None and all(build.variant != named for build in builds):
+    if named not in {None, NPU} and all(build.variant != named for build in builds):
         known = dict.fromkeys(build.variant for build in builds if build.status != WITHDRAWN)
         return reason("unknown-variant", variant=named, variants=", ".join(known))
+    if decision.selection.backend == NPU and all(build.variant != NPU for build in builds):
+        return reason("npu-platform", platform=platform)
     wish = next((w for w in (*request.wishes, *request.constraints) if w.name == TORCH and w.specifier), None)
     if wish is None:
         return None
@@ -167,8 +169,10 @@ def _unheard_of(decision: Decision, request: Request, catalog: Catalog) -> Reaso
     if decision.selection.backend == NPU and all(build.variant != NPU for build in admitted):
         newest = next((build for build in builds if build.variant == NPU), None)
         rows = catalog.companions(npu.TORCH_NPU, newest) if newest is not None else ()
-        facts = {"torch": admitted[0].torch, "newest": newest.torch if newest else "", "npu": rows[0].version}
-        return reason("npu-newest", source=rows[0].source, **facts) if rows else None
+        if newest is None or not rows:
+            return reason("npu-platform", platform=platform)
+        facts = {"torch": admitted[0].torch, "newest": newest.torch, "npu": rows[0].version}
+        return reason("npu-newest", source=rows[0].source, **facts)
     if named is not None and all(build.variant != named or build.status == WITHDRAWN for build in admitted):
         here = dict.fromkeys(b.variant for b in admitted if b.status != WITHDRAWN)
         return reason(

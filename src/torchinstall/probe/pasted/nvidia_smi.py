@@ -202,6 +202,8 @@ def _csv(text: str, draft: Draft) -> list[GpuFacts]:
     rows = rows or [row for line in lines if (row := _by_shape(_cells(line)))]
     gpus = []
     for number, row in enumerate(rows):
+        if row.get("name") == "name":
+            continue  # the headline of a second run
         for column in ("driver_version", "kmd_version"):
             version = row.get(column, "")
             draft.drivers["nvidia"].put("version", version if is_driver_version(version) else None, SOURCE)
