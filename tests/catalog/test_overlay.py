@@ -191,6 +191,13 @@ def test_one_wrong_row_refuses_all(tmp_path, change, told: str) -> None:
     assert catalog.date == load_catalog(DATA).date
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'{"schema": 1}', b"\xff\xfe", b"[" * 100_000, b'"x"'])
+def test_what_is_no_overlay_at_all(tmp_path, content: bytes) -> None:
+    catalog = load(tmp_path, content)
+    assert catalog.refused.startswith("overlay.json")
+    assert catalog.release("2.15.0") is not None
+
+
 def test_an_older_overlay_gives_way(tmp_path) -> None:
     assert "older than the data" in load(tmp_path, {**GOOD, "date": "2026-01-01"}).refused
 

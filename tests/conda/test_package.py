@@ -1,4 +1,4 @@
-"""The conda package: built from its recipe, installed and removed by rattler with its link scripts, no channel needed."""
+"""The conda package: built from its recipe, installed and removed by rattler with its link scripts."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def a_declared_card(builder: Builder, where: dict[str, str]) -> None:
 
 
 def the_cpu_on_purpose(builder: Builder, where: dict[str, str]) -> None:
-    done = builder.build("cpu", "base", **where, TORCHINSTALL_CPU="1", UV_COMPILE_BYTECODE="1", PACKAGES="torch")
+    done = builder.build("cpu", "base", **where, TORCHINSTALL_CPU="1", UV_COMPILE_BYTECODE="1", PACKAGES="torch==2.14.*")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "This is a CPU build" in done.stdout
     script = f"cat {VERSION}; torchinstall verify; echo code $?; find /opt/venv -name '*.pyc' -path '*torch*'"

@@ -40,7 +40,9 @@ class State:
 
 def freeze(world: World) -> str:
     uv = str(Path(sys.executable).with_name("uv"))
-    done = subprocess.run([uv, "pip", "freeze", "-q", "--python", str(world.venv)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [uv, "pip", "freeze", "-q", "--python", str(world.venv)], capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 

@@ -123,6 +123,10 @@ def test_a_manifest_that_names_files_elsewhere(world: World, bundled: Path) -> N
     assert world.run("install", "--from", str(bundled), "--venv", str(world.venv)).returncode == 2
 
 
+def wheels_asked(world: World) -> int:
+    return sum(asked.method == "GET" and asked.path.endswith(".whl") for asked in world.replica.requests)
+
+
 def test_it_goes_on_where_it_stopped(world: World, tmp_path: Path) -> None:
     """The connection is cut after so many bytes, every time; what has come isn't asked for again."""
     folder = tmp_path / "b"
@@ -147,9 +151,13 @@ def test_it_goes_on_where_it_stopped(world: World, tmp_path: Path) -> None:
         assert world.replica.bytes_sent - before < 900_000
         assert (folder / "manifest.json").exists()
         world.replica.heal()
-        asked = len([asked for asked in world.replica.requests if asked.path.endswith(".whl") and asked.method == "GET"])
+        asked = len(
+            [asked for asked in world.replica.requests if asked.path.endswith(".whl") and asked.method == "GET"]
+        )
         assert make(world, folder).returncode == 0
-        again = len([asked for asked in world.replica.requests if asked.path.endswith(".whl") and asked.method == "GET"])
+        again = len(
+            [asked for asked in world.replica.requests if asked.path.endswith(".whl") and asked.method == "GET"]
+        )
         assert again == asked
     finally:
         projects.remove(heavy)
@@ -159,7 +167,9 @@ def test_it_goes_on_where_it_stopped(world: World, tmp_path: Path) -> None:
 def test_for_another_system_and_python(world: World, tmp_path: Path) -> None:
     """Windows and Python 3.13 from here; the wheels are those of the target, not of this machine."""
     other = {"python": "cp313", "platform": "win_amd64"}
-    world.replica.add_wheel("cu126", StubWheel("torch", "2.14.1+cu126", requires=("colorama; sys_platform == 'win32'",), **other))
+    world.replica.add_wheel(
+        "cu126", StubWheel("torch", "2.14.1+cu126", requires=("colorama; sys_platform == 'win32'",), **other)
+    )
     world.replica.add_default(StubWheel("colorama", "1.0", python="py3", platform="any"))
     folder = tmp_path / "b"
     words = ("--os", "windows", "--arch", "x86_64", "--python", "3.13", "--gpu", "GTX 1080 Ti", "--driver", "582.16")
@@ -167,7 +177,9 @@ def test_for_another_system_and_python(world: World, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     names = {path.name for path in (folder / "wheels").iterdir()}
     assert names == {"torch-2.14.1+cu126-cp313-cp313-win_amd64.whl", "colorama-1.0-py3-none-any.whl"}
-    refused = world.run("install", "--from", str(folder), "--venv", str(world.venv), "--sysroot", str(MACHINES / MACHINE))
+    refused = world.run(
+        "install", "--from", str(folder), "--venv", str(world.venv), "--sysroot", str(MACHINES / MACHINE)
+    )
     assert refused.returncode in {3, 5}, refused.stdout + refused.stderr
     assert not world.venv.exists()
 

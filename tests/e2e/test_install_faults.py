@@ -57,7 +57,9 @@ def ground(_ground, record_property, request):
         pytest.param(WHEEL, {"garbage": True}, 5, id="wheel-is-a-login-page"),
         pytest.param(WHEEL, {"drip": 0.4, "chunk": 30_000, "truncate": 90_000}, None, id="wheel-drips-and-breaks-off"),
         pytest.param(WHEEL, {"drop": True}, None, id="wheel-dropped"),
-        pytest.param(WHEEL, {"redirect": "http://127.0.0.1:9/other-host.whl"}, None, id="wheel-redirected-to-a-dead-host"),
+        pytest.param(
+            WHEEL, {"redirect": "http://127.0.0.1:9/other-host.whl"}, None, id="wheel-redirected-to-a-dead-host"
+        ),
     ],
 )
 def test_a_broken_network(ground: Ground, path: str, fault: dict, code: int | None) -> None:
@@ -191,12 +193,12 @@ def test_a_page_with_names_that_climb(ground: Ground) -> None:
     ground.assert_as_before()
 
 
-@pytest.mark.parametrize("behaviour", ["segfault", "segfault-import", "hang", "no-kernel-image", "import-error", "wrong-result"])
+@pytest.mark.parametrize(
+    "behaviour", ["segfault", "segfault-import", "hang", "no-kernel-image", "import-error", "wrong-result"]
+)
 def test_a_build_that_fails_its_proof(ground: Ground, behaviour: str) -> None:
     good = ground.published()
-    bad = StubWheel(
-        "torch", good.version, python=TAG, platform=good.platform, behaviour=acting(behaviour)(_build(NEW))
-    )
+    bad = StubWheel("torch", good.version, python=TAG, platform=good.platform, behaviour=acting(behaviour)(_build(NEW)))
     ground.fresh_cache()
     ground.publish(bad)
     try:

@@ -47,6 +47,14 @@ def test_installs_the_right_pair(
     assert "Verified" in done.stdout
 
 
+def test_the_default_pair_of_the_release_before(make_world) -> None:
+    world: World = make_world(works("rtx4090"))
+    done = world.install("rtx4090-580-open", "torch==2.14.1", "torchvision")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert world.versions()["torch"] == "2.14.1+cu130"
+    assert world.versions()["torchvision"] == "0.29.1+cu130"
+
+
 def test_volta_beside_blackwell_by_declaration(make_world) -> None:
     """No kernel module drives both, but a fleet may have one kind of machine each and one environment for both."""
     world: World = make_world(works("v100", "rtx5090"))

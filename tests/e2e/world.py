@@ -26,7 +26,9 @@ def fill(replica: Replica, catalog: Catalog, behaviour, *, unadvertised: bool = 
     ``behaviour`` is what every torch acts out, or a function from a build to that.
     """
     allowed = CHOSEN_OFFLINE | ({UNADVERTISED} if unadvertised else frozenset())
-    for build in catalog.builds(PLATFORM):
+    once: set[tuple[str, str]] = set()
+    # Oldest first: a companion on the default index is of the variant that was default when it came out.
+    for build in reversed(catalog.builds(PLATFORM)):
         if build.status not in allowed or not _here(build.wheels):
             continue
         row = [(build.torch, build.variant, (TAG,), ("manylinux_2_17_x86_64",))]
@@ -34,10 +36,13 @@ def fill(replica: Replica, catalog: Catalog, behaviour, *, unadvertised: bool = 
         publish(replica, row, behaviour=acting, default=build.default)
         for name in catalog.joint[1:]:
             for companion in catalog.companions(name, build):
-                if companion.status in CHOSEN_OFFLINE:
-                    tag = "py3" if any("py3" in wheel.pythons for wheel in companion.wheels) else TAG
-                    row = [(companion.version, build.variant, (tag,), ("manylinux_2_17_x86_64",))]
-                    publish(replica, row, name=name, default=build.default)
+                if companion.status not in CHOSEN_OFFLINE or (build.default and (name, companion.version) in once):
+                    continue
+                if build.default:
+                    once.add((name, companion.version))
+                tag = "py3" if any("py3" in wheel.pythons for wheel in companion.wheels) else TAG
+                row = [(companion.version, build.variant, (tag,), ("manylinux_2_17_x86_64",))]
+                publish(replica, row, name=name, default=build.default)
     replica.add_default(StubWheel(name="transformers", version="4.60.0", python="py3", platform="any"))
 
 

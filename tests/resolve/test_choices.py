@@ -256,3 +256,10 @@ def test_a_vendors_build_is_left_alone(installed: str, catalog: Catalog) -> None
     refused = resolve(machine, want("torch>=2.14"), catalog)
     assert (refused.outcome, refused.blocked.rule) == ("blocked", "vendor-build")
     assert resolve(machine, want("torch>=2.14", replace_vendor_build=True), catalog).outcome == "install"
+
+
+def test_commands_are_the_whole_plan(catalog: Catalog) -> None:
+    plan = resolve(linux(GTX_1080_TI, driver="580.95.05"), want("torch", "torchvision", "transformers"), catalog)
+    url = catalog.index_url("cu126")
+    family = ("torch==2.14.1+cu126", "torchvision==0.29.1+cu126", "--index-url", url)
+    assert plan.commands["uv"] == ("uv", "pip", "install", *family, "&&", "uv", "pip", "install", "transformers")

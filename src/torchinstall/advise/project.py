@@ -35,7 +35,7 @@ def check_project(text: str, file: str, kind: str, table: Table) -> list[Finding
     lines = [line if len(line) <= _LONGEST else "" for line in text.splitlines()]
     plain = [_COMMENT.sub("", line) for line in lines]
     for number, requirement in reader(plain):
-        found += _about(requirement, file, number, _column(lines[number - 1], requirement.text), table)
+        found += _about(requirement, file, number, _column(lines[number - 1], requirement.written), table)
     for number, line in enumerate(plain, start=1):
         found += _lines(line, file, number, table, commands=kind in {SHELL, YAML})
     if kind == YAML:

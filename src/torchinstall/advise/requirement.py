@@ -30,9 +30,10 @@ _INSTALL = re.compile(
 
 
 class Pin(Value):
-    """One requirement; ``name`` in normal form, ``parts`` its (operator, version), ``text`` as it stands there."""
+    """One requirement; ``name`` in normal form and as it is ``written``, ``parts`` its (operator, version)."""
 
     name: str
+    written: str
     parts: tuple[tuple[str, str], ...]
     text: str
 
@@ -97,8 +98,10 @@ def pin(text: str, *, conda: bool = False) -> Pin | None:
             operator, version = "==", f"{version.partition('=')[0].rstrip('.*')}.*"  # noqa: PLW2901 - pip's words for it
         parts.append((operator, version))
     name = re.sub(r"[-_.]+", "-", match["name"]).lower()
-    spec = match["spec"].strip()
-    return Pin(name=name, parts=tuple(parts), text=match["name"] + (match["extras"] or "") + spec)
+    spec = ",".join(operator + version for operator, version in parts)
+    return Pin(
+        name=name, parts=tuple(parts), written=match["name"], text=f"{match['name']}{match['extras'] or ''}{spec}"
+    )
 
 
 def install_words(line: str, *, going_on: bool) -> tuple[list[str], bool]:

@@ -164,6 +164,8 @@ def _versions(planned: Planned) -> dict[str, str]:
 def _download(planned: Planned) -> str | None:
     from torchinstall.install.sizes import words
 
+    if not any(pin.index == "default" or "://" in pin.index for pin in planned.plan.packages):
+        return None  # from a folder: nothing is downloaded
     sizes = [pin.size for pin in planned.plan.packages]
     known = [size for size in sizes if size is not None]
     return words(sum(known)) if known and len(known) == len(sizes) else None

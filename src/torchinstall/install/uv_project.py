@@ -76,6 +76,8 @@ def project_text(job: Job, *, default_url: str | None) -> str:
             sources[name] = f"{{ url = {_quoted(pin.url)} }}"
             continue
         url = default_url if pin.index == DEFAULT else pin.index
+        if job.settings.no_index and pin.kind == "flat":
+            continue  # --no-index switches bound indexes off too, and then find-links is all there is
         if url:
             sources[name] = f"{{ index = {_quoted(index_name(*_place(url, pin.kind, job.cwd)))} }}"
     pinned = {canonical(pin.name) for pin in job.plan.packages}

@@ -42,7 +42,8 @@ def to_sarif(scan: Scan, rules: Iterable[Migration], version: str) -> dict[str, 
 
 def about(finding: Finding) -> str:
     """Return what is said of a finding: what happens, in which torch, and what to write instead."""
-    text = finding.text + (f" (torch {finding.since})" if finding.since else "")
+    since = f" (torch {finding.since})" if finding.since and finding.since not in finding.text else ""
+    text = finding.text + since
     if finding.guarded:
         text += "; the code there is ready for it"
     return f"{text}; instead: {finding.replacement}" if finding.replacement else text

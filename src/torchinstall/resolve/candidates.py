@@ -78,12 +78,14 @@ class Candidates:
         """All builds, best first, unjudged."""
         return self._builds
 
+    def eligible(self) -> Iterator[Candidate]:
+        """Go through the candidates of the backend that counts, best first: no other can fit, whatever is changed."""
+        judged = self._judged
+        return (judged[number] or self[number] for number in self._eligible)
+
     def fitting(self) -> Iterator[Build]:
         """Go through the builds that fit, best first."""
-        for number in self._eligible:
-            candidate = self._judged[number] or self[number]
-            if candidate.rule is None:
-                yield candidate.build
+        return (candidate.build for candidate in self.eligible() if candidate.rule is None)
 
     def above(self, torch: str) -> Iterator[Candidate]:
         """Go through the candidates of releases newer than a torch version."""

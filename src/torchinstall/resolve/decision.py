@@ -208,7 +208,7 @@ _FAR = (
 
 def nearest(decision: Decision) -> Reason | None:
     """Return why the best candidate that was meant at all doesn't fit; the version rule where it binds all."""
-    for candidate in decision.candidates:
+    for candidate in decision.candidates.eligible():
         if candidate.rule is not None and candidate.rule not in _FAR:
             return candidate.why_not
     for rule in ("version", "status", "withdrawn"):

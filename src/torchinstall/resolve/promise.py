@@ -6,6 +6,7 @@ from torchinstall.model.request import Request
 from torchinstall.model.value import Value
 from torchinstall.model.variant import CPU, MPS, NPU, backend
 from torchinstall.resolve.cards import select
+from torchinstall.resolve.facts import completed
 from torchinstall.resolve.joint import TORCH
 from torchinstall.resolve.target import target_of
 
@@ -46,13 +47,16 @@ def of_plan(plan: Plan, machine: Machine) -> Promise:
 
 def of_environment(machine: Machine, request: Request, catalog: Catalog) -> Promise:
     """Return what the installed torch must show here: that it uses the accelerator that this machine has."""
+    machine = completed(machine, catalog)
     version, _, local = machine.installed.get(TORCH, "").partition("+")
     selection = select(machine, request, catalog)
+    # A card that nobody can place, or that has no driver, is still one that a CPU build would leave unused.
+    unsettled = bool(selection.backend) and (selection.undetermined is not None or selection.blocked is not None)
     variant = local or (MPS if target_of(machine).platform == "macos_arm64" else None)
     return Promise(
         torch=version or None,
         variant=variant,
-        backend=selection.backend if selection.cards else (backend(variant or "") or CPU),
+        backend=selection.backend if selection.cards or unsettled else (backend(variant or "") or CPU),
         cards=len(selection.cards) or None,
         companions=tuple(name for name in ("torchvision", "torchaudio") if name in machine.installed),
     )

@@ -49,7 +49,7 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         others=plan.others + backends.others(decision.selection, catalog),
         why=why(decision, solution, machine, catalog),
         catalog=plan.catalog.replace(live=solution.choices[TORCH].place.live, confirmed=live),
-        commands=commands(packages),
+        commands=commands(packages, question.request.others),
         pythons=_pythons(solution),
         fallback=supply.fallback,
         unreachable=supply.unreachable,
@@ -108,21 +108,28 @@ def _pythons(solution: Solution) -> tuple[str, ...]:
     return found
 
 
-def commands(packages: tuple[Pin, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the commands by which a person would install the torch family by hand."""
+def commands(packages: tuple[Pin, ...], others: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
+    """Return the commands by which a person would install this by hand; several are joined by ``&&``."""
     by_index: dict[tuple[str, str], list[str]] = {}
     for pin in packages:
         extras = f"[{','.join(pin.extras)}]" if pin.extras else ""
         by_index.setdefault((pin.index, pin.kind), []).append(f"{pin.name}{extras}=={pin.version}")
+    plain = [text for text in others if not text.startswith("-")]
+    if plain:
+        by_index.setdefault(("default", "simple"), []).extend(plain)
     # One index a command: with two, pip takes the highest version of either and uv the first that answers.
-    ((index, kind), names), *_ = by_index.items()
-    where: tuple[str, ...] = ()
-    if index != "default":
-        where = ("--find-links", index) if kind == "flat" else ("--index-url", index)
-    return {
-        "uv": ("uv", "pip", "install", *names, *where),
-        "pip": ("python", "-m", "pip", "install", *names, *where),
-    }
+    # What the default index serves comes last, when the family that it must not touch is there.
+    groups = sorted(by_index.items(), key=lambda item: item[0][0] == "default")
+    found: dict[str, tuple[str, ...]] = {}
+    for tool, words in (("uv", ("uv", "pip", "install")), ("pip", ("python", "-m", "pip", "install"))):
+        line: tuple[str, ...] = ()
+        for (index, kind), names in groups:
+            where: tuple[str, ...] = ()
+            if index != "default":
+                where = ("--find-links", index) if kind == "flat" else ("--index-url", index)
+            line += (*(("&&",) if line else ()), *words, *names, *where)
+        found[tool] = line
+    return found
 
 
 def rejections(decision: Decision, *, brief: bool = False) -> tuple[Rejection, ...]:

@@ -282,7 +282,7 @@ def _changed_requests(request: Request) -> Iterator[tuple[Request, Reason]]:
 
 
 def _changed_systems(decision: Decision, machine: Machine, catalog: Catalog) -> Iterator[tuple[Machine, Reason]]:
-    for candidate in decision.candidates:
+    for candidate in decision.candidates.eligible():
         if candidate.rule not in _SYSTEM_RULES or (why := candidate.why_not) is None:
             continue
         if why.rule == "tegra-l4t" and machine.jetson is not None:
@@ -312,7 +312,7 @@ def _other_pythons(decision: Decision, machine: Machine, catalog: Catalog) -> li
     if len(here) < 2:  # noqa: PLR2004 - major and minor
         return []
     companion = decision.stopped is not None and decision.stopped.rule in {"companion-none", "conflict"}
-    if not companion and all(candidate.rule != "no-python" for candidate in decision.candidates):
+    if not companion and all(candidate.rule != "no-python" for candidate in decision.candidates.eligible()):
         return []
     shelved = shelf(catalog, ("pythons",))
     known: set[int] = shelved.setdefault("minors", set()) or {
