@@ -142,6 +142,13 @@ def test_many_machines_a_line_each(tmp_path: Path) -> None:
     assert len({row["variant"] for row in answers[0]["rejected"]}) == len(answers[0]["rejected"])
 
 
+def test_many_machines_for_people(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": "a", "machine": MACHINE}), "not json"]
+    done = run("plan", "--machine", "-", cwd=tmp_path, stdin="\n".join(lines))
+    assert done.stdout.splitlines()[0] == "a: torch 2.15.0 (cu132)"
+    assert done.stdout.splitlines()[1].startswith("2: ")
+
+
 def test_one_bad_line_spoils_no_other(tmp_path: Path) -> None:
     good = json.dumps({"id": "good", "machine": MACHINE})
     deep = '{"id": "deep", "machine": ' + "[" * 100000 + "]" * 100000 + "}"

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.machine:
         batch, lines = _sorted_out(_lines(arguments.machine))
         if batch:
-            return _batch(lines, options)
+            return _batch(lines, options, as_json=arguments.json)
         text = "".join(lines)
     return _show(app().plan(options, text), arguments, _identity(text))
 
@@ -56,7 +56,11 @@ def _show(planned: Planned, arguments: argparse.Namespace, identity: object = No
         from torchinstall.output.jsonout import dumps, plan_to_json
         from torchinstall.output.language import localized
 
-        print(dumps(plan_to_json(localized(planned.plan, arguments.lang or "en"), identity), indent=None if several else 1))
+        print(
+            dumps(
+                plan_to_json(localized(planned.plan, arguments.lang or "en"), identity), indent=None if several else 1
+            )
+        )
     else:
         from torchinstall.output.text import machine_lines, plan_lines
 
@@ -71,17 +75,22 @@ def read_source(name: str) -> str:
     return "".join(_lines(name))
 
 
-def _batch(lines: Iterator[str], options: Options) -> int:
+def _batch(lines: Iterator[str], options: Options, *, as_json: bool) -> int:
     from torchinstall.output.jsonout import dumps, error_to_json, plan_to_json
+    from torchinstall.output.text import summary
 
     code = EXIT_OK
     write = sys.stdout.write
-    for identity, answer in app().plan_lines(lines, options):
-        if isinstance(answer, TorchInstallError):
+    for number, (identity, answer) in enumerate(app().plan_lines(lines, options), 1):
+        bad = isinstance(answer, TorchInstallError)
+        code = EXIT_USAGE if bad else code
+        if not as_json:
+            told = answer.what if isinstance(answer, TorchInstallError) else summary(answer)
+            write(f"{number if identity is None else identity}: {told}\n")
+        elif isinstance(answer, TorchInstallError):
             write(dumps(error_to_json(answer, identity), indent=None) + "\n")
-            code = EXIT_USAGE
-            continue
-        write(dumps(plan_to_json(answer, identity, compact=True), indent=None) + "\n")
+        else:
+            write(dumps(plan_to_json(answer, identity, compact=True), indent=None) + "\n")
     return code
 
 

@@ -262,7 +262,8 @@ def _system(machine: Machine) -> str:
 def _box(machine: Machine) -> list[str]:
     texts = []
     box = machine.container
-    if box is not None and box.kind:
+    # Of a machine that is only declared, the container that one sits in tells nothing.
+    if box is not None and box.kind and not machine.declared:
         access = {True: ", a device is reachable", False: ", no device is reachable", None: ""}[box.gpu_access]
         texts.append(f"container: {box.kind}{', image build' if box.build else ''}{access}")
         if box.evidence:
