@@ -11,8 +11,16 @@ if [ -n "${TORCHINSTALL_WHEELS:-}" ]; then
 else
     set -- ./checkout
 fi
+# A conda build forbids pip its requirements and index, for packages that conda is to provide; these are our own.
+unset PIP_NO_DEPENDENCIES PIP_NO_INDEX PIP_NO_BUILD_ISOLATION PIP_IGNORE_INSTALLED
 "$PREFIX/bin/python" -m pip install --disable-pip-version-check --no-compile --no-warn-script-location \
     --target "$home/site" "$@"
+
+# Of the commands that came with the libraries only uv is called.
+find "$home/site/bin" -type f ! -name 'uv*' -delete
+
+# Compiled here, since the tool itself never writes into the environment.
+"$PREFIX/bin/python" -m compileall -q "$home/site/torchinstall" "$home/site/packaging" "$home/site/resolvelib"
 
 cp "$here/run.py" "$here/link.py" "$home/"
 cp "$here/torchinstall.sh" "$PREFIX/bin/torchinstall"

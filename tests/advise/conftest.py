@@ -42,8 +42,13 @@ def ask(tmp_path: Path) -> Advise:
 def table(catalog: Catalog) -> Callable[..., Table]:
     """The rules of a scan on the way to a torch."""
 
+    made: dict[tuple[str, str | None, str | None], Table] = {}
+
     def table(to: str = "2.15.0", installed: str | None = None, python: str | None = None) -> Table:
-        rules = active(catalog.advice.migrations, installed=installed, to=to, python=python)
-        return Table(rules, scan_target(catalog, to))
+        key = (to, installed, python)
+        if key not in made:
+            rules = active(catalog.advice.migrations, installed=installed, to=to, python=python)
+            made[key] = Table(rules, scan_target(catalog, to))
+        return made[key]
 
     return table

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - Chinese has marks of its own
 """The command: what it says, in text, JSON and SARIF, and how it ends."""
 
 from __future__ import annotations
@@ -52,6 +53,14 @@ def test_the_screen_has_verdict_reasons_sources_and_the_command(tmp_path: Path) 
         assert part in text, part
     assert "by hand: uv pip install torch==2.12.1" in text
     assert len(lines) < 60
+
+
+def test_a_reason_for_another_verdict_says_so(tmp_path: Path) -> None:
+    done = run("--to", "2.12", "--uses", "stable_training,custom_processgroup", "--from", "2.11", cwd=tmp_path)
+    assert done.stdout.startswith("Verdict   wait:")
+    text = " ".join(done.stdout.split())
+    assert "Why a customised ProcessGroup should wait" in text
+    assert "worth it, no hurry: for training that runs on Ampere" in text
 
 
 def test_must_not_ends_with_3_and_the_way_out(tmp_path: Path) -> None:
@@ -232,6 +241,24 @@ def test_the_worst_comes_first_and_a_screen_is_a_screen() -> None:
     assert "and 3 more" in lines
     whole = [line.text for line in scan_lines(scan, verbose=True)]
     assert sum(line.startswith("  a.py:") for line in whole) == 101
+
+
+def test_in_chinese(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\ntorch.qr(a)\n")
+    done = run("--to", "2.15", "--scan", "a.py", "--lang", "zh", cwd=tmp_path, machine=PASCAL)
+    assert done.returncode == 3
+    assert done.stdout.startswith("结论")
+    text = "".join(done.stdout.split())
+    for words in (
+        "不能升：torch2.15.0",
+        "这张卡没有任何二进制可用",
+        "此后更正：",
+        "torch2.14.1（cu126）",
+        "1个文件，2行Python",
+    ):
+        assert words in text, words
+    same = run("--to", "2.15", "--json", "--lang", "zh", cwd=tmp_path, machine=PASCAL)
+    assert "no binary" in json.loads(same.stdout)["reasons"][0]["text"]
 
 
 class Terminal(io.StringIO):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from torchinstall.advise.wording import ENGLISH as ENGLISH_WORDS
+from torchinstall.advise.wording_zh import CHINESE
 from torchinstall.catalog.advice import parse_advice
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.errors import CatalogError
@@ -80,7 +83,6 @@ def test_every_rule_is_about_releases_that_exist(catalog: Catalog) -> None:
     releases = [release.torch for release in catalog.releases]
     for one in catalog.advice.rules:
         assert any(SpecifierSet(one.to).contains(release) for release in releases), one.id
-        assert set(one.only) <= set(releases), one.id
         assert not one.forbids or "uses" in one.when, one.id
 
 
@@ -92,6 +94,17 @@ def test_the_thresholds_of_the_resolver_stand_in_no_rule() -> None:
         assert "cc_" not in conditions, one["id"]
         if one["verdict"] == "must_not":
             assert one.get("forbids") or {"blocked_by", "blocked"} & set(one["when"]), one["id"]
+
+
+def test_every_rule_is_said_in_chinese_with_the_same_parts(catalog: Catalog) -> None:
+    for one in catalog.advice.rules:
+        assert re.search("[\u4e00-\u9fff]", one.zh["text"]), one.id
+        assert bool(one.zh["correction"]) == bool(one.correction), one.id
+        assert (len(one.zh["before"]), len(one.zh["after"])) == (len(one.before), len(one.after)), one.id
+        # Versions and commands are the same in both.
+        english, chinese = (set(re.findall(r"\d+(?:\.\d+)+|cu\d+", text)) for text in (one.text, one.zh["text"]))
+        assert english == chinese, one.id
+    assert CHINESE.keys() == ENGLISH_WORDS.keys()
 
 
 def test_changes_get_no_milder(catalog: Catalog) -> None:

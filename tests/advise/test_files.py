@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +18,9 @@ from torchinstall.advise.requirement import kind_of
 from torchinstall.advise.scan_file import scan_file
 from torchinstall.advise.table import Table
 from torchinstall.app import scan as scanning
-from torchinstall.app.scan import find_files, scan
+from torchinstall.app.scan import check_file, find_files, scan
 from torchinstall.errors import UsageError
+from torchinstall.model.advice import Scan
 
 OLD = "import torch\ntorch.qr(a)\n"
 
@@ -286,3 +289,26 @@ def test_many_processes_say_what_one_says(tmp_path: Path, rules: Table, monkeypa
     assert many == one
     assert len(one.findings) == 40
     assert seen == [(done, 40) for done in range(1, 41)]
+
+
+def deadly(file: scanning.File) -> Scan:
+    """Check a file, unless it is the one that no process survives."""
+    if file.name == "m07.py":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return check_file(file, scanning._tables[0])
+
+
+@pytest.mark.skipif(
+    multiprocessing.get_context().get_start_method() != "fork", reason="the stand-in reaches the workers by fork"
+)
+def test_a_process_that_is_killed_costs_one_file(tmp_path: Path, rules: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        write(tmp_path, **{f"m{number:02}_dot_py": OLD})
+    monkeypatch.setattr(scanning, "_WORTH_A_POOL", 0)
+    monkeypatch.setattr(scanning, "_cores", lambda: 2)
+    monkeypatch.setattr(scanning, "_work", deadly)
+    result = scan(["."], tmp_path, rules)
+    assert [one.file for one in result.skipped] == ["m07.py"]
+    assert "killed" in result.skipped[0].why
+    assert len(result.findings) == 19
+    assert result.files == 20

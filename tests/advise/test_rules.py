@@ -213,6 +213,9 @@ def test_torch_npu_goes_with_its_own_torch(ask: Advise) -> None:
     assert advised.target == "2.14.0"
     assert advised.judged.verdict != MUST_NOT
     assert ask(ascend, "latest").judged.verdict == MUST_NOT
+    # Without the card the word is enough.
+    assert ask(cpu, "2.12", ("torch_npu",)).target == "2.12.0"
+    assert ask(cpu, "2.14.1", ("torch_npu",)).judged.reasons[0].rule == "H12"
 
 
 def test_what_is_installed_is_nothing_to_do(ask: Advise) -> None:

@@ -249,7 +249,7 @@ def overlays(draw) -> Any:
     return made
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(overlays())
 def test_any_overlay_is_right_in_every_row_or_refused_whole(tmp_path, made: Any) -> None:
     catalog = load(tmp_path, made)
@@ -276,7 +276,7 @@ def _plain() -> Catalog:
     return _PLAIN[0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(overlays())
 def test_our_schema_check_says_what_jsonschema_says(made: Any) -> None:
     pairs = [(made, "overlay")]

@@ -310,6 +310,7 @@ def test_show(desk: Desk) -> None:
     assert {row["variant"] for row in rows} == {"cu126"}
     assert ("2.15.0", "withdrawn") in {(row["torch"], row["status"]) for row in rows}
     assert all(row["source"] and row["checked"] and row["age"] >= 0 for row in rows)
+    assert {row["variant"] for row in desk.json("catalog", "show", "npu")["rows"]} == {"npu"}
     text = desk.run("catalog", "show", "2.15.0+cu132").stdout
     assert "sm_120" in text
     assert "measured" in text

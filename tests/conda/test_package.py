@@ -42,7 +42,7 @@ def channel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     os.environ["TORCHINSTALL_WHEELS"] = str(wheels)
     try:
         recipe = rattler_build.Stage0Recipe.from_file(ROOT / "scripts" / "conda" / "recipe.yaml")
-        (built,) = recipe.run_build(output_dir=folder, channels=[folder.as_uri()])
+        (built,) = recipe.run_build(output_dir=folder, channels=[folder.as_uri()], package_format="conda:1")
     finally:
         del os.environ["TORCHINSTALL_WHEELS"]
     assert Path(built.packages[0]).name.startswith("torchinstall-0.1.0-")

@@ -13,7 +13,7 @@ from torchinstall.diagnose.batch import diagnoses
 from torchinstall.diagnose.installed import read_installed
 from torchinstall.errors import MachineFileError
 from torchinstall.model.finding import ACTIONS
-from torchinstall.model.machine import AmdDriver, Container, Gpu, Machine, Os
+from torchinstall.model.machine import AmdDriver, AscendDriver, Container, Gpu, Machine, Os
 from torchinstall.model.request import Request
 
 NO_KERNEL = "CUDA error: no kernel image is available for execution on the device"
@@ -164,6 +164,37 @@ def test_an_unknown_card_gets_a_likely_answer_and_the_question(doctor):
     assert first(answer).likely
     assert "card" in first(answer).question
     assert pair(answer.plan) == ("2.3.1", "cu121")
+
+
+def test_a_build_for_another_maker_s_cards(doctor):
+    card = Gpu(vendor="amd", name="Radeon RX 7900 XTX", gfx="gfx1100")
+    answer = doctor(hand.linux(card), "torch.cuda.is_available() returns False", {"torch": "2.6.0+cu124"})
+    assert (answer.action, first(answer).id) == ("reinstall-with-variant", "wrong-backend")
+    assert answer.plan.variant.startswith("rocm")
+
+
+def test_the_cpu_build_is_right_under_an_npu(doctor):
+    card = Gpu(vendor="ascend", soc="910B3")
+    answer = doctor(hand.linux(card, arch="aarch64"), installed={"torch": "2.6.0+cpu", "torch_npu": "2.6.0"})
+    assert "cpu-build" not in [finding.id for finding in answer.findings]
+
+
+def test_a_build_for_cards_is_right_where_there_is_none(doctor):
+    assert doctor(hand.linux(), installed={"torch": "2.9.1+cu128"}).exit_code == 0
+
+
+def test_rocm_libraries_that_dropped_a_card(doctor):
+    card = Gpu(vendor="amd", name="AMD Instinct MI50", gfx="gfx906")
+    answer = doctor(hand.linux(card), installed={"torch": "2.9.1+rocm6.4"})
+    assert answer.action == "reinstall-with-variant"
+    assert pair(answer.plan) == ("2.9.1", "rocm6.3")
+
+
+def test_a_toolkit_that_is_too_old_can_be_exchanged(doctor):
+    card = Gpu(vendor="ascend", soc="910B3")
+    answer = doctor(hand.linux(card, arch="aarch64", ascend=AscendDriver(driver="25.2.0", cann="8.2.RC1", state="ok")))
+    assert answer.action == "fix-environment"
+    assert "CANN" in first(answer).cause
 
 
 # -- companions and dependents

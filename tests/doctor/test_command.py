@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -100,9 +100,10 @@ def test_a_log_of_fifty_megabytes(tmp_path):
             file.write(line * (1_000_000 // len(line)))
             if number == 25:
                 file.write("CUDA error: no kernel image is available for execution on the device\n")
-    begin = time.monotonic()
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     code, found = answer("--report", "big.log", cwd=tmp_path)
-    assert time.monotonic() - begin < 10
+    # Of the processor's time: the machine may be busy with other tests.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin < 10
     assert (code, found["findings"][0]["id"]) == (3, "no-kernel-image")
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from replica import Behaviour
 
+ROOT = Path(__file__).resolve().parents[2]
+
 CPU = {"variant": "cpu"}
 
 
@@ -123,6 +125,18 @@ def test_packages_of_two_cuda_majors(environment):
     assert "nvidia-nccl-cu11" in found["findings"][0]["command"]
 
 
+def test_a_cpu_build_by_accident_names_who_asked_for_torch(environment):
+    environment.add("torch", "2.9.1+cpu", **CPU)
+    environment.add("lightning", "2.6.0", requires=("torch>=2.1",))
+    environment.add("unrelated", "1.0", requires=("numpy",))
+    machine = ROOT / "tests" / "machines" / "rtx4090-580-open"
+    code, found = environment.doctor("--sysroot", str(machine), UV_DEFAULT_INDEX="https://mirror.example/simple")
+    assert (code, found["action"], ids(found)) == (3, "reinstall-with-variant", ["cpu-build"])
+    assert "required by: lightning 2.6.0" in found["findings"][0]["evidence"]
+    assert found["plan"]["torch"] == "2.9.1"
+    assert found["plan"]["variant"].startswith("cu")
+
+
 def test_what_an_uninstall_left(environment):
     environment.add("torch", "2.13.0+cpu", **CPU)
     (environment.site / "~orch").mkdir()
@@ -200,7 +214,8 @@ def test_fix_puts_the_right_companion_in(environment, tmp_path):
     """From a replica of the index, through the same transaction as an install."""
     from world import World
 
-    world = World(tmp_path / "world" if (tmp_path / "world").mkdir() is None else tmp_path)
+    (tmp_path / "world").mkdir()
+    world = World(tmp_path / "world")
     try:
         environment.add("torch", "2.13.0+cpu", **CPU)
         environment.add("torchvision", "0.27.0+cpu", **CPU)
@@ -210,6 +225,22 @@ def test_fix_puts_the_right_companion_in(environment, tmp_path):
     assert (code, found["action"]) == (0, "none"), found["findings"]
     assert found["machine"]["installed"]["torchvision"].startswith("0.28.")
     assert found["verdict"]["outcome"] == "proved"
+
+
+def test_a_fix_that_fails_its_proof_leaves_all_as_it_was(environment, tmp_path):
+    from world import World
+
+    (tmp_path / "world").mkdir()
+    world = World(tmp_path / "world", Behaviour("segfault-import"))
+    try:
+        environment.add("torch", "2.13.0+cpu", **CPU)
+        shutil.rmtree(next(environment.site.glob("torch-*.dist-info")))
+        before = {path: path.read_bytes() for path in environment.site.rglob("*.py")}
+        code, said = environment.doctor("--fix", "--yes", **world.environ)
+    finally:
+        world.close()
+    assert (code, "as it was before" in said["error"]["what"]) == (6, True)
+    assert {path: path.read_bytes() for path in environment.site.rglob("*.py")} == before
 
 
 # -- with a real torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import signal
@@ -53,18 +54,37 @@ def imports(world: World) -> str:
     return done.stdout or done.stderr
 
 
+class Odd(StubWheel):
+    """A wheel with other bytes than its fields say; the page announces the hash that these bytes have."""
+
+    odd = b""
+
+    @property
+    def content(self) -> bytes:  # type: ignore[override]
+        return self.odd
+
+    @property
+    def _identity(self):
+        return hashlib.sha256(self.odd).hexdigest(), len(self.odd)
+
+
+def odd(wheel: StubWheel, content: bytes) -> StubWheel:
+    made = Odd(**{name: getattr(wheel, name) for name in ("name", "version", "python", "platform")})
+    object.__setattr__(made, "odd", content)
+    return made
+
+
 class Ground:
     """A world with torch and torchvision installed; ``back`` mends it where a fault got through."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._world: World | None = None
-        self._behaviour = "works-cuda"
 
     @property
     def world(self) -> World:
         if self._world is None:
-            self._world = World(self.folder, lambda build: acting(self._behaviour)(build))
+            self._world = World(self.folder, acting())
             self._cached_wheels()
             done = self._world.install(MACHINE, f"torch=={OLD}", "torchvision")
             assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,7 @@ before.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import signal
@@ -15,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from ground import INDEX, MACHINE, NEW, WHEEL, Ground, acting, kill_group, wait_for
+from ground import INDEX, MACHINE, NEW, WHEEL, Ground, acting, kill_group, odd, wait_for
 from world import MACHINES, TAG, tree
 
 from replica import Replica, StubWheel
@@ -85,28 +86,6 @@ def test_a_redirect_to_another_host_that_serves_something_else(ground: Ground) -
         assert stranger.count() >= 1
     assert done.returncode == 5, done.stdout + done.stderr
     ground.assert_as_before()
-
-
-class Odd(StubWheel):
-    """A wheel with other bytes than its fields say; the page announces the hash that these bytes have."""
-
-    odd = b""
-
-    @property
-    def content(self) -> bytes:  # type: ignore[override]
-        return self.odd
-
-    @property
-    def _identity(self):
-        import hashlib
-
-        return hashlib.sha256(self.odd).hexdigest(), len(self.odd)
-
-
-def odd(wheel: StubWheel, content: bytes) -> StubWheel:
-    made = Odd(**{name: getattr(wheel, name) for name in ("name", "version", "python", "platform")})
-    object.__setattr__(made, "odd", content)
-    return made
 
 
 def rewritten(content: bytes, change) -> bytes:
@@ -312,10 +291,8 @@ def test_a_terminal_that_goes_away(ground: Ground) -> None:
         os.set_blocking(terminal, False)
 
         def downloading() -> bool:
-            try:
+            with contextlib.suppress(OSError):
                 os.read(terminal, 65536)
-            except OSError:
-                pass
             return ground.asked_for_wheel(began)
 
         wait_for(downloading)

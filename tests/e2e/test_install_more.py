@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ground import MACHINE, NEW, OLD, Ground, State, freeze
-from world import TAG, World, tree
+from world import MACHINES, TAG, World, tree
 
 from replica import Replica
 from torchinstall.install.receipt import read_receipt
@@ -197,7 +197,7 @@ def test_auto_takes_the_fastest_that_has_the_build(ground: Ground, mirror: Repli
         )
         ground.fresh_cache()
         done = ground.world.run(
-            "plan", "--sysroot", str(Path(__file__).parents[1] / "machines" / MACHINE), "--venv", str(ground.world.venv),
+            "plan", "--sysroot", str(MACHINES / MACHINE), "--venv", str(ground.world.venv),
             "torch", "torchvision", "--upgrade", "--mirror", "auto", "--json",
         )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -249,7 +249,7 @@ def test_credentials_are_used_and_never_shown(ground: Ground, mirror: Replica) -
     assert done.returncode == 0, done.stdout + done.stderr
     assert any("Authorization" in asked.headers for asked in mirror.requests)
     plan = ground.world.run(
-        "plan", "--sysroot", str(Path(__file__).parents[1] / "machines" / MACHINE), "torch", "--json", "--python", TAG[2:3] + "." + TAG[3:],
+        "plan", "--sysroot", str(MACHINES / MACHINE), "torch", "--json", "--python", TAG[2:3] + "." + TAG[3:],
         "--mirror", f"{secret}/whl/{{variant}}",
     )  # fmt: skip
     receipt = (ground.world.venv / ".torchinstall" / "receipt.json").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,16 @@ def test_mutated_captures_never_raise(data):
         return
     for machine in machines:
         json.dumps(machine_to_json(machine))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["\n", " ", "0 \n", "NVIDIA ", "a.b/c=", "A b: NVRM version: ", "1.", "GPU 0: (UUID: ", "Device Name: Intel  ",
+     "Version=1\n", "Agent 1\n", "GPU 00000000:01:00.0\nPyTorch version:", "00:00.0 VGA compatible controller: ",
+     "| 0  A ", '<gpu id="0">', "[conda] a 1 ", "package_name=Ascend-cann-", "name='Intel"],
+)  # fmt: skip
+def test_hostile_text_costs_no_minutes(piece):
+    start = time.monotonic()
+    read_pasted(piece * (60_000 // len(piece)), cards=nothing)
+    read_pasted("Device Name: Intel x" + piece * 2000 + "|", cards=nothing)
+    assert time.monotonic() - start < 10  # a tenth of a second where nothing else runs

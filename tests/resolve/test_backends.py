@@ -267,6 +267,14 @@ def test_integrated_graphics_have_their_rocm_plan_among_the_alternatives(
     assert (named.outcome, named.torch) == ("install", way.torch)
 
 
+def test_an_override_of_the_chip_is_reported_and_not_followed(catalog: Catalog) -> None:
+    spoofed = linux(amd("gfx1031")).replace(environment={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"})
+    plan = planned(spoofed, PAIR, catalog)
+    assert [w.rule for w in plan.warnings] == ["hsa-override"]
+    assert (plan.torch, plan.variant) == ("2.13.0", "rocm10.0.0")
+    assert "HSA_OVERRIDE_GFX_VERSION" not in plan.environment
+
+
 def test_an_unknown_amd_card_is_undetermined(catalog: Catalog) -> None:
     plan = planned(linux(amd(name="Radeon of tomorrow")), TORCH, catalog)
     assert (plan.outcome, plan.blocked.rule if plan.blocked else "") == ("undetermined", "gfx-unknown")

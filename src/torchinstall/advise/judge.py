@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchinstall.advise.wording import in_language, say
 from torchinstall.model.advice import (
     MUST_NOT,
     NO_HURRY,
@@ -50,13 +51,13 @@ class Case(Value):
     found: frozenset[str] = frozenset()
 
 
-def judge(case: Case, rules: Iterable[AdviceRule]) -> Judged:
-    """Return the verdict with all its reasons; total.
+def judge(case: Case, rules: Iterable[AdviceRule], lang: str = "en") -> Judged:
+    """Return the verdict with all its reasons, in a language; total.
 
     The resolver has the last word on what can't be: a rule says ``must_not`` only where it agrees, and
     where it has no choice the verdict is never milder than its reason.
     """
-    matched = [rule for rule in rules if _matches(rule, case)]
+    matched = [in_language(rule, lang) for rule in rules if _matches(rule, case)]
     reasons = [rule for rule in matched if rule.verdict != NOTE]
     said = [_said(rule) for rule in reasons]
     if case.blocked is not None and not any(rule.forbids for rule in reasons):
@@ -68,17 +69,18 @@ def judge(case: Case, rules: Iterable[AdviceRule]) -> Judged:
     notes = tuple(_said(rule) for rule in matched if rule.verdict == NOTE)
     verdict = said[0].verdict if said else NO_HURRY
     if verdict != MUST_NOT and case.installed is not None and at_least(case.installed, case.to):
-        return Judged(verdict=UP_TO_DATE, reasons=(_up_to_date(case),), notes=notes)
+        return Judged(verdict=UP_TO_DATE, reasons=(_up_to_date(case, lang),), notes=notes)
     if case.undetermined and verdict != MUST_NOT:
         return Judged(verdict=UNKNOWN, reasons=tuple(said), notes=notes)
     if not said:
-        text = "no rule presses for this upgrade, and none speaks against it"
-        said = [Said(rule="none", verdict=NO_HURRY, text=text, source="")]
+        said = [Said(rule="none", verdict=NO_HURRY, text=say("nothing", lang), source="")]
     return Judged(
         verdict=verdict,
         reasons=tuple(said),
         notes=notes,
-        before=tuple(dict.fromkeys([*_own_limit(case, said), *(text for rule in ordered for text in rule.before)])),
+        before=tuple(
+            dict.fromkeys([*_own_limit(case, said, lang), *(text for rule in ordered for text in rule.before)])
+        ),
         after=tuple(dict.fromkeys(text for rule in ordered for text in rule.after)),
     )
 
@@ -103,7 +105,7 @@ def forbidden(
 def _is_about(rule: AdviceRule, version: str) -> bool:
     from packaging.specifiers import SpecifierSet
 
-    return version not in rule.only and SpecifierSet(rule.to).contains(version, prereleases=True)
+    return SpecifierSet(rule.to).contains(version, prereleases=True)
 
 
 def _matches(rule: AdviceRule, case: Case) -> bool:
@@ -140,12 +142,12 @@ def _holds(name: str, value: object, case: Case) -> bool:
     return {"python": case.python, "os": case.os, "arch": case.arch}[name] in wanted
 
 
-def _own_limit(case: Case, said: list[Said]) -> list[str]:
+def _own_limit(case: Case, said: list[Said], lang: str) -> list[str]:
     """Return what to do where no rule, but a constraint or requirement of the user's own, excludes the target."""
     blocked = case.blocked
     if blocked is None or blocked.rule != "version" or not blocked.params.get("origin"):
         return []
-    return ["change that limit first, if it is yours to change"] if any(one.rule == "version" for one in said) else []
+    return [say("limit", lang)] if any(one.rule == "version" for one in said) else []
 
 
 def _said(rule: AdviceRule) -> Said:
@@ -159,7 +161,7 @@ def _said(rule: AdviceRule) -> Said:
     )
 
 
-def _up_to_date(case: Case) -> Said:
+def _up_to_date(case: Case, lang: str) -> Said:
     newer = case.installed is not None and not at_least(case.to, case.installed)
-    text = f"torch {case.installed} is installed" + (f", which is newer than {case.to}" if newer else "")
+    text = say("newer" if newer else "installed", lang, installed=case.installed, to=case.to)
     return Said(rule="installed", verdict=UP_TO_DATE, text=text, source="")

@@ -10,7 +10,7 @@ from torchinstall.model.version import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from torchinstall.advise.judge import Case
     from torchinstall.advise.table import Target
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LATEST = "latest"
 _TORCH = "torch"
+_TORCH_NPU = "torch-npu"
 _NEW, _STABLE, _NPU, _CONDA = "new_project", "stable_training", "torch_npu", "conda_channel"
 
 
@@ -33,14 +34,17 @@ def advise(
     asking: Asking,
     machine_text: str | None = None,
     *,
+    lang: str = "en",
     progress: Callable[[int, int], None] | None = None,
 ) -> Advised:
     """Return the verdict with its reasons, the plan for the target, and what the code scan found.
 
-    ``progress`` is given the files that are scanned, and all there are. Raises ``UsageError`` for a version
+    ``lang``: the language of the reasons, ``en`` or ``zh``. ``progress`` is given the files that are scanned, and
+    all there are. Raises ``UsageError`` for a version
     or a use that isn't known, and for a path that isn't there.
     """
     from torchinstall.advise.judge import judge
+    from torchinstall.output.language import localized
 
     advice = app.catalog.advice
     for use in asking.uses:
@@ -52,29 +56,33 @@ def advise(
     seen_here = not elsewhere and not machine.declared
     installed = _base(asking.installed or machine.installed.get(_TORCH))
     found, active = _scan(app, asking, machine, newest, installed, progress)
-    uses = uses_of(asking, machine, advice, found, installed=installed, seen_here=seen_here)
+    uses = uses_of(asking, machine, advice, found, lang)
+    guess = assumed(uses, installed=installed, fresh=seen_here and found is None, lang=lang)
+    uses |= guess
     constraints = _constraints(advice, frozenset(uses), app.catalog)
 
     def plan_for(specifier: str) -> Plan:
-        companions = [name for name in app.catalog.joint if name != _TORCH and name in machine.installed]
-        words = (f"{_TORCH}{specifier}", *companions)
-        inner = options.replace(requirements=words, upgrade=True)
+        inner = options.replace(
+            requirements=requirements(specifier, frozenset(uses), machine, app.catalog), upgrade=True
+        )
         return app.planned(machine, inner, target, constraints=constraints, elsewhere=elsewhere).plan
 
     plan = plan_for(f"=={asked}")
     best = plan_for("") if plan.outcome == BLOCKED else None
+    plan = localized(plan, lang)
     case = case_of(machine, plan, app.catalog, to=plan.torch or newest, installed=installed)
     case = case.replace(
         uses=frozenset(uses), found=frozenset(f.rule for f in found.findings if not f.guarded) if found else frozenset()
     )
     return Advised(
-        judged=judge(case, advice.rules),
+        judged=judge(case, advice.rules, lang),
         target=case.to,
         installed=installed,
         plan=plan,
         best=best if best is not None and best.torch else None,
         variant=options.variant,
         uses=uses,
+        assumed=tuple(guess),
         scan=found,
         rules=active,
     )
@@ -116,6 +124,13 @@ def wanted(to: str, catalog: Catalog) -> tuple[str, str]:
     return f"{plain}.*", series[0]
 
 
+def requirements(specifier: str, uses: frozenset[str], machine: Machine, catalog: Catalog) -> tuple[str, ...]:
+    """Return what a plan for advice asks for: torch, what goes with it here, and torch-npu where it is used."""
+    known = [name for name in catalog.joint if name != _TORCH]
+    with_it = [name for name in known if name in machine.installed or (name == _TORCH_NPU and _NPU in uses)]
+    return (f"{_TORCH}{specifier}", *with_it)
+
+
 def case_of(machine: Machine, plan: Plan, catalog: Catalog, *, to: str, installed: str | None) -> Case:
     """Return what the rules look at, from the machine and from what the resolver said at the target."""
     from torchinstall.advise.judge import Case
@@ -152,29 +167,36 @@ def _blocked(plan: Plan, to: str) -> Reason | None:
     return unseen[0] if unseen else plan.blocked
 
 
-def uses_of(
-    asking: Asking, machine: Machine, advice: Advice, found: Scan | None, *, installed: str | None, seen_here: bool
-) -> dict[str, str]:
-    """Return each use that is known, with whence: named, seen in the environment or the code, or assumed."""
-    uses = dict.fromkeys(asking.uses, "named with --uses")
+def uses_of(asking: Asking, machine: Machine, advice: Advice, found: Scan | None, lang: str = "en") -> dict[str, str]:
+    """Return each use that is known, with whence: named, or seen in the environment or the code."""
+    from torchinstall.advise.wording import say
+
+    uses = dict.fromkeys(asking.uses, say("use-named", lang))
     for use, packages in advice.packages.items():
         here = [f"{name} {machine.installed[name]}" for name in packages if name in machine.installed]
         if here:
-            uses.setdefault(use, f"installed: {', '.join(here)}")
+            uses.setdefault(use, say("use-installed", lang, packages=", ".join(here)))
     if any(gpu.vendor == "ascend" for gpu in machine.gpus or ()):
-        uses.setdefault(_NPU, "an Ascend card is here")
+        uses.setdefault(_NPU, say("use-card", lang))
     if machine.installed_by.get(_TORCH) == "conda":
-        uses.setdefault(_CONDA, "conda installed this torch")
+        uses.setdefault(_CONDA, say("use-conda", lang))
     flags = {rule.id: rule.flag for rule in advice.migrations if rule.flag}
     for finding in found.findings if found else ():
         if finding.rule in flags and not finding.guarded:
-            uses.setdefault(str(flags[finding.rule]), f"found in {finding.file}, line {finding.line}")
-    if _NEW not in uses and _STABLE not in uses:
-        if installed is not None:
-            uses[_STABLE] = "assumed: torch is installed"
-        elif seen_here and found is None:
-            uses[_NEW] = "assumed: no torch is installed here"
+            whence = say("use-found", lang, file=finding.file, line=finding.line)
+            uses.setdefault(str(flags[finding.rule]), whence)
     return uses
+
+
+def assumed(uses: Mapping[str, str], *, installed: str | None, fresh: bool, lang: str = "en") -> dict[str, str]:
+    """Return what is taken for granted where nobody says: an installed torch trains, an empty environment is new."""
+    from torchinstall.advise.wording import say
+
+    if _NEW in uses or _STABLE in uses:
+        return {}
+    if installed is not None:
+        return {_STABLE: say("use-assumed-stable", lang)}
+    return {_NEW: say("use-assumed-new", lang)} if fresh else {}
 
 
 def _scan(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torchinstall.install.preflight import Space
     from torchinstall.install.target import Target
     from torchinstall.install.uv import Uv
+    from torchinstall.model.machine import Python
     from torchinstall.model.options import Options
     from torchinstall.model.plan import Pin
 
@@ -39,6 +40,14 @@ def installer(app: App, options: Options) -> Installer:
     from torchinstall.install.uv import Uv
 
     return Uv(environ, index_data=find_index_data())
+
+
+def python_of(app: App, target: Target) -> Python:
+    """Return what the target's interpreter says of itself; the machine round it isn't looked at."""
+    from torchinstall.probe.system import real_system
+    from torchinstall.probe.target import TargetQuestion
+
+    return TargetQuestion(real_system(app.environ), str(target.python)).answer().python
 
 
 def beforehand(planned: Planned, target: Target) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchinstall.errors import UsageError
 from torchinstall.model.catalog_report import Fact, Shown
+from torchinstall.model.variant import NPU
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,23 +60,29 @@ def show(app: App, what: str | None) -> Shown:
 
 
 def _facts(catalog: Catalog, version: str, variant: str, today: dt.date) -> Iterable[Fact]:
-    for release in catalog.releases:
-        if version and release.torch != version and not release.torch.startswith(f"{version}."):
+    for build in _builds(catalog, variant):
+        if version and build.torch != version and not build.torch.startswith(f"{version}."):
             continue
-        for build in release.builds:
-            if variant and build.variant != variant:
-                continue
-            pythons = " ".join(catalog.pythons(build)) or "no wheel known"
-            text = pythons + (" (default index)" if build.default else "")
-            yield _fact("build", build, build, text, today)
-            code = catalog.arch_list(build)
-            if code is not None:
-                shown = " ".join(f"sm_{sm}" for sm in code.sass)
-                inherited = f" (as on {code.inherited_from})" if code.inherited_from else ""
-                yield _fact("code", build, code, shown + inherited, today)
-            for name in ("torchvision", "torchaudio"):
-                for row in catalog.companions(name, build)[:1]:
-                    yield _fact("companion", build, row, f"{name} {row.version}", today)
+        pythons = " ".join(catalog.pythons(build)) or "no wheel known"
+        yield _fact("build", build, build, pythons + (" (default index)" if build.default else ""), today)
+        code = catalog.arch_list(build)
+        if code is not None:
+            shown = " ".join(f"sm_{sm}" for sm in code.sass)
+            inherited = f" (as on {code.inherited_from})" if code.inherited_from else ""
+            yield _fact("code", build, code, shown + inherited, today)
+        for name in catalog.joint[1:]:
+            for row in catalog.companions(name, build)[:1]:
+                yield _fact("companion", build, row, f"{name} {row.version}", today)
+
+
+def _builds(catalog: Catalog, variant: str) -> Iterable[Build]:
+    """Return the builds of a variant, or of all; those under an Ascend NPU stand in no release of their own."""
+    if variant == NPU:
+        for platform in ("linux_x86_64", "linux_aarch64"):
+            yield from catalog.npu_builds(platform)
+        return
+    for release in catalog.releases:
+        yield from (build for build in release.builds if not variant or build.variant == variant)
 
 
 def _fact(kind: str, build: Build, row: Build | ArchList | Companion, text: str, today: dt.date) -> Fact:

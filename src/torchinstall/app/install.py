@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from torchinstall.app.around import afterwards, beforehand, installer, needed_space, project_risks, with_hashes
+from torchinstall.app.around import (
+    afterwards,
+    beforehand,
+    installer,
+    needed_space,
+    project_risks,
+    python_of,
+    with_hashes,
+)
 from torchinstall.app.base import Planned
 from torchinstall.app.bound import bound_dependencies
 from torchinstall.app.verify import check, proof
@@ -187,7 +195,8 @@ def _transaction(
         return Installed(planned=planned, changes=tuple(change.words() for change in changes))
     made = target if target.exists else app.target(options, create=True)
     try:
-        made = made.with_facts(app.seen(options, made).python)
+        known = planned.machine.python if target.exists else None
+        made = made.with_facts(known if known is not None and known.purelib else python_of(app, made))
         job = _job(app, planned, made, progress=progress, reinstall=reinstall)
         if options.require_hashes:
             job = with_hashes(app, job, planned.request.mirror)

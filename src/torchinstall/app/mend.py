@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchinstall.app.live import Checkup, doctor_live
+from torchinstall.diagnose.proof import with_verdict
 from torchinstall.errors import BlockedError, UsageError
 from torchinstall.model.finding import NOTE, WHEEL_ACTIONS
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from torchinstall.app.base import App, Planned
     from torchinstall.model.finding import Finding
     from torchinstall.model.options import Options
+    from torchinstall.model.verdict import Verdict
 
 
 def mend(
@@ -42,9 +44,12 @@ def mend(
         _recover(checkup, tell)
         checkup = doctor_live(app, options)
         wheel = [f for f in checkup.diagnosis.findings if f.severity != NOTE and f.action in WHEEL_ACTIONS]
-    if wheel:
-        _install(app, options, checkup, wheel, show=show, tell=tell, progress=progress)
-    return doctor_live(app, options, verify=True)
+    if not wheel:
+        return doctor_live(app, options, verify=True)
+    verdict = _install(app, options, checkup, wheel, show=show, tell=tell, progress=progress)
+    after = doctor_live(app, options)
+    # The transaction has proved it already.
+    return after.replace(diagnosis=with_verdict(after.diagnosis, verdict)) if verdict is not None else after
 
 
 def _recover(checkup: Checkup, tell: Callable[[Sequence[str]], None]) -> None:
@@ -64,7 +69,7 @@ def _install(
     show: Callable[[Planned], None],
     tell: Callable[[Sequence[str]], None],
     progress: bool,
-) -> None:
+) -> Verdict | None:
     from torchinstall.app.install import _transaction
     from torchinstall.errors import VerifyError
     from torchinstall.model.plan import INSTALL
@@ -77,7 +82,7 @@ def _install(
     wanted = [f"torch=={plan.torch}", *(n for n in ("torchvision", "torchaudio") if n in installed)]
     asked = options.replace(
         requirements=tuple(wanted), variant=plan.variant if plan.variant not in {None, "mps"} else None,
-        cpu=False, reports=(), yes=True,
+        cpu=False, reports=(), yes=True, verify=True,
     )  # fmt: skip
     # What is broken counts as not there: metadata would say that nothing is to be done.
     gone = {"torch", *names}
@@ -99,6 +104,7 @@ def _install(
             todo=done.verdict.todo,
         )
     tell(done.changes)
+    return done.verdict
 
 
 def _outside(findings: Sequence[Finding]) -> BlockedError:

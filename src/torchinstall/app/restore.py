@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchinstall.app.around import python_of
 from torchinstall.errors import UsageError
 from torchinstall.model.value import Value
 
@@ -60,13 +61,10 @@ def restore(app: App, options: Options) -> Restored:
 
 def whole_target(app: App, options: Options) -> Target:
     """Return the target environment with what its interpreter says of itself; the machine isn't looked at."""
-    from torchinstall.probe.system import real_system
-    from torchinstall.probe.target import TargetQuestion
-
     target = app.target(options)
     if not target.exists or target.python is None:
         raise UsageError(f"there is no environment in {target.prefix}", todo=["name another one with --venv"])
-    return target.with_facts(TargetQuestion(real_system(app.environ), target.python).answer().python)
+    return target.with_facts(python_of(app, target))
 
 
 def _family(app: App, target: Target) -> tuple[tuple[str, str], ...]:

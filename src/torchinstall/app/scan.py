@@ -194,18 +194,29 @@ def _each(files: list[File], table: Table) -> Iterator[Scan]:
 
 
 def _on_all_cores(files: list[File], table: Table, workers: int) -> Iterator[Scan]:
-    from concurrent.futures import ProcessPoolExecutor
+    """Check the files in several processes; where one is killed, one after the other, so that the culprit is known."""
     from concurrent.futures.process import BrokenProcessPool
 
-    done = 0
+    done, chunk = 0, _CHUNK
+    while done < len(files):
+        try:
+            for result in _pooled(files[done:], table, workers, chunk):
+                done += 1
+                yield result
+        except BrokenProcessPool:  # noqa: PERF203 - once for each process that is killed
+            if chunk == 1:
+                why = "wasn't scanned: the process that scanned it was killed (memory?)"
+                yield Scan(skipped=(Skipped(file=files[done].name, why=why),), files=1)
+                done += 1
+            workers = chunk = 1
+
+
+def _pooled(files: list[File], table: Table, workers: int, chunk: int) -> Iterator[Scan]:
+    from concurrent.futures import ProcessPoolExecutor
+
     pool = ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(table,))
     try:
-        for result in pool.map(_work, files, chunksize=_CHUNK):
-            done += 1
-            yield result
-    except BrokenProcessPool:
-        why = "wasn't scanned: the process that scanned it, or one before it, was killed (memory?)"
-        yield from (Scan(skipped=(Skipped(file=file.name, why=why),), files=1) for file in files[done:])
+        yield from pool.map(_work, files, chunksize=chunk)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

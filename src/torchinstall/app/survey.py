@@ -82,10 +82,11 @@ class Survey:
         """Look, measure, and return what was found with the documents of an overlay."""
         import time
 
+        from torchinstall.catalog.evidence import Evidence
         from torchinstall.catalog.known import Fresh, Known
         from torchinstall.catalog.overlay import OverlaidReader
         from torchinstall.catalog.pairing import pair
-        from torchinstall.catalog.update import Evidence, update
+        from torchinstall.catalog.update import update
 
         begun = time.monotonic()
         reader = self.shipped if old is None else OverlaidReader(self.shipped, old)

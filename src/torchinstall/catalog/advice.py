@@ -7,6 +7,10 @@ import re
 from torchinstall.catalog.row_reader import RowReader, top
 from torchinstall.model.advice import NOTE, SEVERITIES, STRICTEST_FIRST, Advice, AdviceRule, Change, Migration
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _VERDICTS = frozenset({*STRICTEST_FIRST, NOTE})
 _LISTS = ("vendor", "generation", "uses", "blocked_by", "default_lost_by", "variant", "python", "os", "arch", "found")
 _TEXTS = ("from_below", "python_below")
@@ -74,13 +78,26 @@ def _rule(row: RowReader) -> AdviceRule:
         before=_texts(row, "before"),
         after=_texts(row, "after"),
         correction=row.optional_text("correction") or "",
-        only=_texts(row, "only"),
         forbids=row.flag("forbids"),
         origin=row.text("origin"),
+        zh=_words(row),
         status=row.status(),
         source=row.source(),
         checked=row.text("checked"),
     )
+
+
+def _words(row: RowReader) -> dict[str, Any]:
+    """Return the words of a rule in Chinese."""
+    if "zh" not in row.fields:
+        return {}
+    words = RowReader(row.fields["zh"], row.file, f"{row.where}, zh", {})
+    return {
+        "text": words.text("text"),
+        "correction": words.optional_text("correction") or "",
+        "before": _texts(words, "before"),
+        "after": _texts(words, "after"),
+    }
 
 
 def _migrations(document: object, flags: dict[str, str]) -> tuple[Migration, ...]:

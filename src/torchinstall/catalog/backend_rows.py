@@ -219,6 +219,23 @@ class JetPack(Value):
     checked: str
 
 
+class Dependent(Value):
+    """One release of a package that requires torch (vllm, xformers), as the default index serves it.
+
+    ``requires``: what it says of torch and its companions. ``default_cuda``: its own code is compiled for
+    the CUDA major of the torch that the default index serves.
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...]
+    wheels: tuple[WheelTag, ...]
+    default_cuda: bool
+    status: str
+    source: str
+    checked: str
+
+
 class Maker(Value):
     """A maker of accelerators whose PyTorch isn't PyTorch's own, and where it is to be had.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from torchinstall.catalog.names import find_by_name
-from torchinstall.catalog.npu_builds import npu_builds, npu_companions
-from torchinstall.catalog.parse_backends import parse_ascend, parse_jetpacks, parse_makers, parse_rocm, parse_xpu
+from torchinstall.catalog.other_backends import OtherBackends
 from torchinstall.catalog.parse_releases import parse_releases
 from torchinstall.catalog.parse_signatures import parse_signatures
 from torchinstall.catalog.parse_tables import (
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Protocol
 
-    from torchinstall.catalog.backend_rows import AscendTables, JetPack, Maker, RocmTables, VendorBuild, XpuTables
     from torchinstall.catalog.mirrors import Mirror
     from torchinstall.catalog.overlay import Overlay
     from torchinstall.catalog.parse_tables import CudaTables, Indexes, MpsFloor
@@ -55,7 +53,7 @@ _LIST_PLATFORM = "linux_x86_64"
 _TARGETS = "integrated targets"
 
 
-class Catalog:
+class Catalog(OtherBackends):
     """What is known of torch builds, drivers and cards. Rows are frozen; the same question has the same answer.
 
     Every look-up may raise ``CatalogError`` where the file behind it is broken.
@@ -149,18 +147,16 @@ class Catalog:
         return tuple(sorted(tags, key=_python_key))
 
     def companions(self, name: str, build: Build) -> tuple[Companion, ...]:
-        """Return the versions of torchvision or torchaudio that go with a build, newest first, withdrawn included."""
+        """Return the versions of a companion that go with a build, newest first, withdrawn included."""
         if build.index or (build.variant == NPU and name == "torch-npu"):
             return self._vendor_companions(name, build)
         release = self.release(build.torch)
-        rows = release.companions if release else ()
+        rows = [row for row in release.companions if row.name == name] if release else []
+        if not rows:
+            return self._dependents(name, build)
         if build.variant == NPU:
             build = build.replace(variant=CPU)  # torch under an NPU is the CPU build, and so is what goes with it
-        found = [
-            row
-            for row in rows
-            if row.name == name and _holds(row.variants, build.variant) and _holds(row.platforms, build.platform)
-        ]
+        found = [row for row in rows if _holds(row.variants, build.variant) and _holds(row.platforms, build.platform)]
         found.sort(key=lambda row: (tuple(-n for n in numbers(row.version)), STATUSES.index(row.status)))
         return tuple(found)
 
@@ -256,57 +252,6 @@ class Catalog:
         by_id: dict[str, Card] = self._files[key]
         return by_id
 
-    # -- the other backends --------------------------------------------------
-
-    @property
-    def rocm(self) -> RocmTables:
-        """What is known of ROCm wheels beside their rows."""
-        tables: RocmTables = self._file("rocm.json", parse_rocm)
-        return tables
-
-    @property
-    def ascend(self) -> AscendTables:
-        """The torch-npu releases, and what goes with them."""
-        tables: AscendTables = self._file("ascend.json", parse_ascend)
-        return tables
-
-    @property
-    def xpu(self) -> XpuTables:
-        """The Intel families that torch has wheels for."""
-        tables: XpuTables = self._file("xpu.json", parse_xpu)
-        return tables
-
-    @property
-    def jetpacks(self) -> tuple[JetPack, ...]:
-        """The JetPack lines with their L4T, newest first."""
-        rows: tuple[JetPack, ...] = self._file("jetson.json", parse_jetpacks)
-        return rows
-
-    @property
-    def makers(self) -> tuple[Maker, ...]:
-        """The makers of accelerators that have PyTorch builds of their own."""
-        rows: tuple[Maker, ...] = self._file("vendors.json", parse_makers)
-        return rows
-
-    def npu_builds(self, platform: str) -> tuple[Build, ...]:
-        """Return the torch builds that a torch-npu is made for, newest first; their variant is ``npu``."""
-        key = f"npu {platform}"
-        if key not in self._builds:
-            self._builds[key] = npu_builds(platform, self.ascend, self.builds(platform))
-        return self._builds[key]
-
-    def amd_builds(self, platform: str) -> tuple[VendorBuild, ...]:
-        """Return the builds on AMD's own indexes for a platform, as they stand in the data."""
-        return tuple(row for row in self.rocm.builds if row.build.platform == platform)
-
-    def _vendor_companions(self, name: str, build: Build) -> tuple[Companion, ...]:
-        if build.variant == NPU:
-            return npu_companions(build, self.ascend)
-        for row in self.amd_builds(build.platform):
-            if (row.build.torch, row.build.variant) == (build.torch, build.variant):
-                return tuple(companion for companion in row.companions if companion.name == name)
-        return ()
-
     # -- indexes and the rest -----------------------------------------------
 
     def index_url(self, variant: str) -> str:
@@ -332,7 +277,8 @@ class Catalog:
         """The names that are chosen together: torch, and what has rows that pair it with torch."""
         if self._joint is None:
             paired = {row.name for release in self.releases for row in release.companions}
-            self._joint = ("torch", *(name for name in self.family if name in paired), "torch-npu")
+            known = sorted(self.dependents)
+            self._joint = ("torch", *(name for name in self.family if name in paired), "torch-npu", *known)
         return self._joint
 
     @property

@@ -8,10 +8,11 @@ an old one of that kind was made for another torch.
 
 from __future__ import annotations
 
+from torchinstall.catalog.evidence import Evidence, preferred, same_wheels
 from torchinstall.catalog.known import COMPANIONS, Fresh, Want
 from torchinstall.catalog.observe import SEEN, Shelf
 from torchinstall.catalog.rows import CHOSEN_OFFLINE, MEASURED, PUBLISHED, UNADVERTISED, UNVERIFIED, WITHDRAWN
-from torchinstall.catalog.update import PROVED_BY_SIGHT, Evidence, preferred, same_wheels
+from torchinstall.catalog.update import PROVED_BY_SIGHT
 from torchinstall.model.sighting import DEFAULT
 from torchinstall.model.version import numbers
 

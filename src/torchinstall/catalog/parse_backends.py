@@ -7,6 +7,7 @@ from torchinstall.catalog.backend_rows import (
     AscendTables,
     CannDriver,
     CannWindow,
+    Dependent,
     Feature,
     JetPack,
     Maker,
@@ -139,6 +140,21 @@ def parse_jetpacks(document: object, file: str) -> tuple[JetPack, ...]:
     return tuple(
         JetPack(jetpack=row.text("jetpack"), l4t=row.text("l4t"), **_origin(row))
         for row in top(document, file).rows("jetpacks", ("jetpack",))
+    )
+
+
+def parse_dependents(document: object, file: str) -> tuple[Dependent, ...]:
+    """Return the packages that require torch, newest releases first as they stand there."""
+    return tuple(
+        Dependent(
+            name=row.text("name"),
+            version=row.text("version"),
+            requires=row.texts("requires"),
+            wheels=wheel_tags(row),
+            default_cuda=row.flag("default_cuda"),
+            **_origin(row),
+        )
+        for row in top(document, file).rows("rows", ("name", "version"))
     )
 
 

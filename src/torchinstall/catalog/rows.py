@@ -76,6 +76,8 @@ class Companion(Value):
     pins_torch: bool = False
     wheels: tuple[WheelTag, ...] = ()
     note: str = ""
+    requires: tuple[str, ...] = ()
+    """What its metadata says of the other packages that are chosen together with it."""
     on_default: bool = False
     """The default index serves it, whatever index its torch comes from (torch-npu)."""
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.catalog.evidence import Evidence, build_name, preferred, same_wheels
 from torchinstall.catalog.folders import majors
+from torchinstall.catalog.gpu_code import TORCH, WITH_CODE, code
 from torchinstall.catalog.known import Fresh, Known, Want
 from torchinstall.catalog.observe import SEEN, Item, Shelf
 from torchinstall.catalog.rows import (
@@ -22,79 +24,19 @@ from torchinstall.catalog.rows import (
     UNVERIFIED,
     WITHDRAWN,
 )
-from torchinstall.model.measured import SASS_STREAM, Measured
 from torchinstall.model.sighting import DEFAULT
-from torchinstall.model.variant import MPS, backend, order, toolkit
+from torchinstall.model.variant import MPS, backend, toolkit
 from torchinstall.model.version import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from torchinstall.model.sighting import WheelFile
-
     Row = dict[str, Any]
-    Source = tuple[str, str]
 
-TORCH = "torch"
 PROVED_BY_SIGHT = frozenset({DECLARED, REPORTED, UNVERIFIED})
 """Statuses that a look at the page betters; unadvertised means there and not in the matrix, seen or not."""
 _REQUIRES = re.compile(r">=3\.\d+(?:\.\d+)?")
-_WITH_CODE = ("linux_x86_64", "linux_aarch64")
-
-
-class Evidence:
-    """What one refresh has seen: the shelves, and what was read out of wheels, by file name.
-
-    ``again``: builds (torch, variant, platform) whose GPU code is wanted though it is known.
-    """
-
-    def __init__(
-        self,
-        shelves: Iterable[Shelf],
-        measured: Mapping[str, Measured],
-        base: str,
-        again: Iterable[tuple[str, str, str]] = (),
-    ) -> None:
-        self.again = tuple(again)
-        self.shelves = {(shelf.folder, shelf.project): shelf for shelf in shelves}
-        self.measured = measured
-        self.base = base
-
-    def shelf(self, folder: str, project: str) -> Shelf | None:
-        """Return what a page has, ``None`` where it wasn't asked or couldn't be looked at.
-
-        That a folder isn't there counts only beside another one that is: a proxy that refuses everything
-        answers just the same.
-        """
-        shelf = self.shelves.get((folder, project))
-        if shelf is None or shelf.state == SEEN:
-            return shelf
-        believable = shelf.state == "absent" and folder != DEFAULT and self._index_answers
-        return shelf if believable else None
-
-    @property
-    def _index_answers(self) -> bool:
-        return any(s.state == SEEN and s.folder != DEFAULT and s.items for s in self.shelves.values())
-
-    def of(self, item: Item) -> Measured | None:
-        """Return what is known of the inside of these wheels."""
-        return next((self.measured[file.filename] for file in item.files if file.filename in self.measured), None)
-
-    def page(self, folder: str, project: str, date: str) -> Source:
-        """Return the source of a row that a page shows."""
-        return f"page-{folder}-{project}-{date}", f"seen on {self._name(folder, project)} on {date}"
-
-    def gone(self, folder: str, project: str, date: str) -> Source:
-        """Return the source of a row that a page doesn't show any more."""
-        name = self._name(folder, project)
-        return f"gone-{folder}-{project}-{date}", f"known before, and not on {name} on {date}"
-
-    def _name(self, folder: str, project: str) -> str:
-        if folder == DEFAULT:
-            return f"{project}'s page on the default index"
-        return f"the index page {self.base}/{folder}/{project}/"
 
 
 def update(fresh: Fresh, evidence: Evidence) -> None:
@@ -108,18 +50,7 @@ def update(fresh: Fresh, evidence: Evidence) -> None:
         shelf = evidence.shelf(folder, project)
         if project == TORCH and folder != DEFAULT and shelf is not None:
             touched += _folder_builds(fresh, evidence, shelf)
-    _code(fresh, evidence, [*touched, *(key for key in evidence.again if key not in touched)])
-
-
-def preferred(item: Item) -> WheelFile:
-    """Return the wheel of an item that stands for all: they differ in the Python alone."""
-    files = [file for file in item.files if not file.yanked] or list(item.files)
-    return next((file for file in files if "cp312" in file.abi), files[0])
-
-
-def same_wheels(left: Row, right: Row) -> bool:
-    """Tell whether two tables of wheels have the same tags, in whatever order."""
-    return {k: set(v) for k, v in left.items()} == {k: set(v) for k, v in right.items()}
+    code(fresh, evidence, [*touched, *(key for key in evidence.again if key not in touched)])
 
 
 def _releases(fresh: Fresh, evidence: Evidence) -> None:
@@ -178,7 +109,7 @@ def _default_builds(fresh: Fresh, evidence: Evidence, shelf: Shelf) -> list[tupl
         inside = evidence.of(item)
         variant = item.variant or (inside.variant if inside is not None else None)
         if variant is None:
-            fresh.wants.append(Want(wheel=preferred(item), platform=item.platform, code=item.platform in _WITH_CODE))
+            fresh.wants.append(Want(wheel=preferred(item), platform=item.platform, code=item.platform in WITH_CODE))
             continue
         if why := why_kept_out(variant, known):
             fresh.change("note", f"torch {item.version} on the default index", why)
@@ -194,7 +125,7 @@ def _default_builds(fresh: Fresh, evidence: Evidence, shelf: Shelf) -> list[tupl
         text = f"measured: METADATA and version.py of the wheel on the default index, by range request, {fresh.date}"
         source = (f"wheel-{fresh.date}", text) if inside else evidence.page(DEFAULT, TORCH, fresh.date)
         fresh.build(item.version, new, source)
-        fresh.change("build", _name(item.version, variant, item.platform), "the build of the default index")
+        fresh.change("build", build_name(item.version, variant, item.platform), "the build of the default index")
         touched.append((item.version, variant, item.platform))
     for (torch, _, platform), row in known.builds.items():
         if row.get("default") and shelf.item(torch, platform) is None:
@@ -216,7 +147,7 @@ def _folder_builds(fresh: Fresh, evidence: Evidence, shelf: Shelf) -> list[tuple
         if row is not None and row.get("default"):
             continue  # judged by the default index, from which it is taken
         if row is not None and row["status"] == WITHDRAWN:
-            fresh.change("note", _name(item.version, variant, item.platform), "listed again, and left withdrawn")
+            fresh.change("note", build_name(item.version, variant, item.platform), "listed again, and left withdrawn")
             continue
         if row is not None:
             if _seen(fresh, evidence, item.version, row, item, folder):
@@ -229,7 +160,7 @@ def _folder_builds(fresh: Fresh, evidence: Evidence, shelf: Shelf) -> list[tuple
             "wheels": item.as_row(),
         }  # fmt: skip
         fresh.build(item.version, new, evidence.page(folder, TORCH, fresh.date))
-        fresh.change("build", _name(item.version, variant, item.platform), f"new: {status}")
+        fresh.change("build", build_name(item.version, variant, item.platform), f"new: {status}")
         touched.append((item.version, variant, item.platform))
     if folder not in known.variants and shelf.items:
         fresh.variant(folder, evidence.page(folder, TORCH, fresh.date))
@@ -262,7 +193,7 @@ def _seen(fresh: Fresh, evidence: Evidence, torch: str, row: Row, item: Item, fo
         return False
     new = {k: v for k, v in row.items() if k != "inherited"}
     fresh.build(torch, {**new, "status": status, "wheels": item.as_row()}, evidence.page(folder, TORCH, fresh.date))
-    name = _name(torch, row["variant"], row["platform"])
+    name = build_name(torch, row["variant"], row["platform"])
     if status != row["status"]:
         kind = "confirmed" if row["status"] in CHOSEN_OFFLINE else "status"
         fresh.change(kind, name, f"{row['status']} -> {status}")
@@ -274,78 +205,8 @@ def _seen(fresh: Fresh, evidence: Evidence, torch: str, row: Row, item: Item, fo
 def _gone(fresh: Fresh, evidence: Evidence, torch: str, row: Row, folder: str) -> None:
     if row["status"] in CHOSEN_OFFLINE:
         fresh.build(torch, {**row, "status": UNVERIFIED}, evidence.gone(folder, TORCH, fresh.date))
-        name = _name(torch, row["variant"], row["platform"])
+        name = build_name(torch, row["variant"], row["platform"])
         fresh.change("status", name, f"{row['status']} -> {UNVERIFIED}: its page doesn't have it")
-
-
-def _code(fresh: Fresh, evidence: Evidence, touched: list[tuple[str, str, str]]) -> None:
-    """Give each new CUDA build its GPU code: measured, as the release's own table has it, or inherited."""
-    for torch, variant, platform in touched:
-        if backend(variant) != "cuda" or platform not in _WITH_CODE:
-            continue
-        item = _item_of(evidence, fresh, torch, variant, platform)
-        inside = evidence.of(item) if item is not None else None
-        old = fresh.find_arch(torch, variant, platform)
-        unsure = old is None or old["status"] != MEASURED or (torch, variant, platform) in evidence.again
-        if inside is None and item is not None and unsure:
-            fresh.wants.append(Want(wheel=preferred(item), platform=platform, code=True))
-        if inside is not None and inside.sass:
-            _measured_code(fresh, (torch, variant, platform), inside)
-        elif old is None:
-            _assumed_code(fresh, evidence, torch, variant, platform)
-
-
-def _measured_code(fresh: Fresh, key: tuple[str, str, str], inside: Measured) -> None:
-    torch, variant, platform = key
-    measured = inside.sass_from == SASS_STREAM
-    status = MEASURED if measured else DECLARED
-    old = fresh.find_arch(*key)
-    if old is not None and set(old["sass"]) == set(inside.sass) and old["status"] in {status, MEASURED}:
-        return
-    row = {"variant": variant, "platform": platform, "sass": list(inside.sass), "status": status}
-    text = f"{'measured: ' if measured else ''}{inside.sass_from}, read by range request, {fresh.date}"
-    fresh.arch(torch, row, (f"{'code' if measured else 'table'}-{fresh.date}", text))
-    shown = " ".join(map(str, inside.sass))
-    fresh.change("code", _name(*key), f"{status}: {shown}")
-
-
-def _assumed_code(fresh: Fresh, evidence: Evidence, torch: str, variant: str, platform: str) -> None:
-    for inside in evidence.measured.values():
-        if inside.name != TORCH or inside.version.partition("+")[0] != torch:
-            continue
-        for cuda, where, sass in inside.table:
-            if cuda == toolkit(variant) and where == platform:
-                row = {"variant": variant, "platform": platform, "sass": list(sass), "status": DECLARED}
-                fresh.arch(torch, row, (f"table-{fresh.date}", f"the table in the release's own wheel, {fresh.date}"))
-                return
-    older = _nearest(fresh, torch, variant, platform)
-    if older is None:
-        return
-    row = {"variant": variant, "platform": platform, "sass": older["sass"], "status": UNVERIFIED}
-    of = f"{older['torch']}+{older['variant']}"
-    text = f"taken over from torch {of} on {fresh.date}; nothing was measured"
-    fresh.arch(torch, row, (f"as-{of}-{fresh.date}", text))
-    fresh.change("code", _name(torch, variant, platform), f"{UNVERIFIED}: as in {of}")
-
-
-def _nearest(fresh: Fresh, torch: str, variant: str, platform: str) -> Row | None:
-    """Return the list of the nearest older release with this variant, else with the nearest one of its major."""
-    major = numbers(toolkit(variant))[0]
-    rows = [
-        row
-        for (other, name, where), row in fresh.arch_rows().items()
-        if where == platform and numbers(other) <= numbers(torch) and numbers(toolkit(name))[0] == major
-    ]
-    below = [row for row in rows if order(row["variant"]) <= order(variant)] or rows
-    return max(
-        below, key=lambda row: (row["variant"] == variant, numbers(row["torch"]), order(row["variant"])), default=None
-    )
-
-
-def _item_of(evidence: Evidence, fresh: Fresh, torch: str, variant: str, platform: str) -> Item | None:
-    row = fresh.find(torch, variant, platform)
-    shelf = evidence.shelf(DEFAULT if row is not None and row.get("default") else variant, TORCH)
-    return shelf.item(torch, platform) if shelf is not None else None
 
 
 def _difference(old: Row, new: Row) -> str:
@@ -353,7 +214,3 @@ def _difference(old: Row, new: Row) -> str:
     after = {tag for tags in new.values() for tag in tags}
     parts = [f"+{tag}" for tag in sorted(after - before)] + [f"-{tag}" for tag in sorted(before - after)]
     return "wheels: " + (" ".join(parts) or f"{', '.join(sorted(old))} -> {', '.join(sorted(new))}")
-
-
-def _name(torch: str, variant: str, platform: str) -> str:
-    return f"{torch}+{variant} {platform}"

@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from torchinstall.app.advise import advise
     from torchinstall.model.advice import Asking
     from torchinstall.output.advice import advice_lines, advice_to_json, progress_bar
+    from torchinstall.output.language import language
 
     if (arguments.fail_on or arguments.sarif or arguments.all) and not arguments.scan:
         raise UsageError("--fail-on, --sarif and --all are about a scan", todo=["name the code with --scan PATH"])
@@ -67,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         every=arguments.all,
     )
     progress = None if arguments.quiet else progress_bar(sys.stderr, os.environ)
-    advised = advise(app(), options_of(arguments), asking, text, progress=progress)
+    lang = "en" if arguments.json else language(os.environ)
+    advised = advise(app(), options_of(arguments), asking, text, lang=lang, progress=progress)
     if arguments.sarif:
         _write_sarif(advised, arguments.sarif)
     if arguments.json:
@@ -75,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(dumps(advice_to_json(advised)))
     else:
-        lines = advice_lines(advised, verbose=arguments.verbose > 0)
+        lines = advice_lines(advised, verbose=arguments.verbose > 0, lang=lang)
         say(lines[:1] if arguments.quiet else lines, to_stderr=arguments.sarif == "-")
     return exit_code(advised, arguments.fail_on)
 

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Diagnose; 0: nothing wrong, 3: something found, 4: can't tell."""
     options = options_of(arguments)
-    if arguments.machine or (arguments.report and not arguments.live) or options.declares:
+    if arguments.machine or (arguments.report and not arguments.live):
         if arguments.fix:
             raise UsageError(
                 "--fix mends this machine's environment, and another machine is described",

@@ -42,6 +42,13 @@ examples:
 """
 
 
+class Formatter(argparse.HelpFormatter):
+    """Help at a fixed width: argparse makes a formatter for each option, and asks the terminal each time."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=110)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are ``UsageError``."""
 
@@ -133,6 +140,7 @@ def _parser(command: str) -> Parser:
         description=COMMANDS[command][0].upper() + COMMANDS[command][1:] + ".",
         epilog=epilog,
         allow_abbrev=False,
+        formatter_class=Formatter,
         **options,  # type: ignore[arg-type]
     )
     module = importlib.import_module(f"torchinstall.cli.cmd_{command}")

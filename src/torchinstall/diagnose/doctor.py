@@ -6,7 +6,7 @@ from torchinstall.diagnose import rules_driver, rules_missing, rules_packages, r
 from torchinstall.diagnose.situation import Situation
 from torchinstall.diagnose.symptoms import symptoms
 from torchinstall.diagnose.text import digest
-from torchinstall.model.finding import NONE, NOTE, Diagnosis, Finding
+from torchinstall.model.finding import ERROR, NONE, NOTE, WARNING, Diagnosis, Finding
 from torchinstall.model.plan import SATISFIED, UNDETERMINED, Plan
 from torchinstall.resolve.resolve import resolve
 
@@ -44,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     rules_driver.driver_dropped,
     rules_driver.driver_old,
     rules_driver.device_out_of_reach,
+    rules_wheel.wrong_backend,
     rules_wheel.no_code,
     rules_wheel.cpu_build,
     # packages among each other
@@ -91,7 +92,7 @@ def diagnose(
     """
     cleaned = digest([text]) if text else ""
     situation = Situation(machine, request, catalog, symptoms=symptoms(cleaned, catalog.signatures.rows), text=cleaned)
-    found = [*first, *_findings(situation)]
+    found = sorted([*first, *_findings(situation)], key=lambda finding: _WEIGHT[finding.severity])
     plan = situation.proposed
     decisive = next((f for f in found if f.severity != NOTE), None)
     if decisive is None and situation.installed is not None:
@@ -131,15 +132,24 @@ _LAST = frozenset(
 """Rules that speak only where no other has: guesses from the text, and what the plan says anyway."""
 
 
+_WEIGHT = {ERROR: 0, WARNING: 1, NOTE: 2}
+
 _ASIDES = frozenset({"index-settings", "disk-nearly-full", "old-cuda-packages"})
 """Notes about an environment that say nothing of whether it works."""
 
 
 def _once(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return each cause once; two rules may see the same one."""
+    """Return each cause once: two looks may see the same one, and the later knows more of what to do."""
     kept: dict[str, Finding] = {}
     for finding in found:
-        kept.setdefault(finding.id, finding)
+        known = kept.get(finding.id)
+        if known is not None:
+            finding = finding.replace(  # noqa: PLW2901 - the same finding, with all that was seen
+                severity=known.severity,
+                evidence=tuple(dict.fromkeys([*known.evidence, *finding.evidence])),
+                packages=tuple(dict.fromkeys([*known.packages, *finding.packages])),
+            )
+        kept[finding.id] = finding
     return tuple(kept.values())
 
 
@@ -148,7 +158,7 @@ def _knows(situation: Situation, plan: Plan) -> bool:
     if situation.complains:
         return False
     installed = situation.installed
-    if installed is not None and (installed.vendor or not situation.fits):
+    if installed is not None and (installed.vendor or not situation.accepted):
         return False
     return plan.outcome != UNDETERMINED and situation.told.gpus is not None
 

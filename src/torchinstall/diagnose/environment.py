@@ -146,7 +146,7 @@ def _gaps(seen: Inspection) -> Iterable[Finding]:
     family = [gap for gap in seen.gaps if gap.name == "torch"]
     names = tuple(dict.fromkeys(gap.package for gap in seen.gaps))
     yield Finding(
-        id="companion-requires" if family else "requirements-unmet",
+        id="companion-mismatch" if family else "requirements-unmet",
         action=REINSTALL,
         cause=lines[0],
         evidence=lines[:_MANY],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchinstall.diagnose.say import build, command, evidence, from_text, take
+from torchinstall.diagnose.say import build, command, evidence, from_text, take, wheel_action
 from torchinstall.diagnose.situation import WHICH_CARD, resolve_needs_card
 from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, NONE, PIN_OLDER, REINSTALL, Finding
 from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED, Plan
@@ -122,6 +122,19 @@ def conflict(s: Situation) -> Finding | None:
     return from_text(symptom, action, command=command(s, plan))
 
 
+_CURABLE = {
+    "driver-too-old": DRIVER,
+    "rocm-driver": DRIVER,
+    "amd-missing": DRIVER,
+    "amd-not-loaded": ENVIRONMENT,
+    "amd-no-device": ENVIRONMENT,
+    "cann-too-old": ENVIRONMENT,
+    "cann-other": ENVIRONMENT,
+    "cann-soc": ENVIRONMENT,
+}
+"""What stands in the way of every build, and isn't the last word: a driver or a toolkit can be exchanged."""
+
+
 def nothing_fits(s: Situation) -> Finding | None:
     """Say that what was asked for can't be had here, by the tables alone."""
     plan = s.asked
@@ -132,7 +145,7 @@ def nothing_fits(s: Situation) -> Finding | None:
     way = next(iter(plan.alternatives), None)
     return Finding(
         id=plan.blocked.rule,
-        action=DRIVER if plan.blocked.rule == "driver-too-old" else NO_SOLUTION,
+        action=_CURABLE.get(plan.blocked.rule, NO_SOLUTION),
         cause=plan.blocked.text,
         evidence=evidence(s),
         remedy=f"torch {way.torch}+{way.variant} can be had, if {way.reason.text}" if way else "nothing published fits",
@@ -186,7 +199,7 @@ def unfit(s: Situation) -> Finding | None:
             id=why.rule, action=NO_SOLUTION, cause=why.text, evidence=evidence(s), remedy="nothing published fits"
         )
     return Finding(
-        id=why.rule, action=REINSTALL, cause=why.text, evidence=evidence(s), remedy=take(plan),
+        id=why.rule, action=wheel_action(s, plan), cause=why.text, evidence=evidence(s), remedy=take(plan),
         command=command(s, plan), source=why.source,
     )  # fmt: skip
 

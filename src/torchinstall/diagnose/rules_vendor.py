@@ -9,7 +9,7 @@ from torchinstall.model.plan import BLOCKED, SATISFIED
 from torchinstall.model.plan import INSTALL as INSTALLABLE
 from torchinstall.model.variant import backend
 from torchinstall.model.version import at_least, numbers
-from torchinstall.resolve.cards import card_name
+from torchinstall.resolve.selection import card_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from torchinstall.diagnose.situation import WHICH_CARD, resolve_needs_card
 from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, REINSTALL, Finding
 from torchinstall.model.plan import INSTALL as INSTALLABLE
 from torchinstall.model.plan import SATISFIED, UNDETERMINED, Plan
+from torchinstall.model.variant import backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,10 +20,26 @@ _FITTING = frozenset({INSTALLABLE, SATISFIED})
 _NO_CODE = "no-kernel"
 
 
+def wrong_backend(s: Situation) -> Finding | None:
+    """Recognise a build for another maker's cards: a CUDA build beside an AMD card sees nothing."""
+    installed, why = s.installed, s.why_not
+    if installed is None or why is None or why.rule != "backend" or not s.gpus or is_cpu(installed):
+        return None
+    if backend(s.newest.variant or "") in {"", "cpu"} or backend(installed.variant or "") in {"", "mps"}:
+        return None
+    cause = (
+        f"torch {installed.shown} is a build for {_KINDS[backend(installed.variant or '')]}, and no such card is here"
+    )
+    return _other_build(s, "wrong-backend", cause, s.symptom("not-visible", "not-visible-env", "no-driver"))
+
+
+_KINDS = {"cuda": "NVIDIA cards", "rocm": "AMD cards", "xpu": "Intel GPUs", "npu": "Ascend NPUs"}
+
+
 def cpu_build(s: Situation) -> Finding | None:
     """Recognise a CPU build beside an accelerator: the commonest cause of ``is_available() is False``."""
-    if not is_cpu(s.installed) or not s.gpus or s.machine.jetson is not None:
-        return None
+    if not is_cpu(s.installed) or not s.gpus or s.machine.jetson is not None or "ascend" in s.vendors():
+        return None  # under torch_npu the CPU build is the right one
     symptom = s.symptom("cpu-build", "cpu-build-text", "not-visible", "not-visible-env", "cpu-version", "detection")
     why = s.why_not
     if why is not None and why.rule not in {"not-cpu", "backend", "other-variant"} and symptom is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchinstall.model.finding import INSTALL, PIN_OLDER, REINSTALL, Finding, Symptom
 from torchinstall.model.plan import SATISFIED, Plan
 from torchinstall.model.variant import CPU, MPS
-from torchinstall.resolve.cards import card_name
+from torchinstall.resolve.selection import card_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

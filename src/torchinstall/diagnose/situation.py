@@ -194,6 +194,17 @@ class Situation:
             for c in decision.candidates
         )
 
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing in the tables speaks against the installed build on this machine.
+
+        A build for cards is right on a machine that has none: it computes on the CPU.
+        """
+        why = self.why_not
+        if why is None:
+            return self.fits
+        return why.rule == "status" or (why.rule == "backend" and self.told.gpus == ())
+
     def _candidate(self) -> Rejection | None:
         installed = self.installed
         if installed is None or installed.variant is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_sources(job: Job, default_url: str | None, session: Client) -> bool:
     """Tell whether the default index answers; raise ``IndexUnreachableError`` where one of the pins' doesn't.
 
-    Offline nothing is asked. The default index is only told about, since what the plan needs of it may be in
+    Offline nothing is asked, and an index that was seen in this run isn't asked again. The default index is only told about, since what the plan needs of it may be in
     the installer's cache.
     """
     if job.offline or job.settings.offline or session.offline:
@@ -23,7 +23,7 @@ def check_sources(job: Job, default_url: str | None, session: Client) -> bool:
     needed = {
         Question(url=pin.index, project=pin.name, kind=pin.kind)
         for pin in job.plan.packages
-        if pin.index != "default" and pin.kind != "url" and local_path(pin.index) is None
+        if pin.index not in {"default", *job.plan.catalog.confirmed} and pin.kind != "url" and local_path(pin.index) is None
     }
     first = job.plan.packages[0].name if job.plan.packages else "pip"
     url = default_url or job.settings.default_index

@@ -89,29 +89,42 @@ def save_file(source: str | Path, target: str | Path, *, copy: bool) -> None:
 
 def restore_tree(saved: Path, live: Path) -> list[str]:
     """Make ``live`` the same as ``saved``; return what failed, in words."""
+    return _restore(str(saved), str(live))
+
+
+def _restore(saved: str, live: str) -> list[str]:
     failed: list[str] = []
+    have: dict[str, os.DirEntry[str]] = {}
     try:
-        if not _is_real_dir(live):
-            remove(live)
-            live.mkdir(parents=True)
-        wanted = {entry.name: entry for entry in os.scandir(saved)}
-        for entry in list(os.scandir(live)):
-            if entry.name not in wanted and entry.name not in _LEAVE:
-                failed += attempt(live / entry.name, remove, live / entry.name)
-    except OSError as error:
-        return [*failed, f"{live}: {error.strerror or error}"]
-    for name, entry in wanted.items():
-        place = live / name
-        if entry.is_dir(follow_symlinks=False):
-            failed += restore_tree(Path(entry.path), place)
+        if os.path.isdir(live) and not os.path.islink(live):  # noqa: PTH112, PTH114 - strings, as in save_tree
+            have = {entry.name: entry for entry in os.scandir(live)}
         else:
-            failed += attempt(place, restore_file, Path(entry.path), place)
-    failed += attempt(live, shutil.copystat, saved, live)
+            remove(Path(live))
+            os.makedirs(live)  # noqa: PTH103
+        wanted = {entry.name: entry for entry in os.scandir(saved)}
+        one_disk = os.stat(saved).st_dev == os.stat(live).st_dev  # noqa: PTH116
+    except OSError as error:
+        return [f"{live}: {error.strerror or error}"]
+    for name in have:
+        if name not in wanted and name not in _LEAVE:
+            failed += attempt(Path(live, name), remove, Path(live, name))
+    for name, entry in wanted.items():
+        place = f"{live}{os.sep}{name}"
+        if entry.is_dir(follow_symlinks=False):
+            failed += _restore(entry.path, place)
+        elif name in have and one_disk and have[name].inode() == entry.inode():
+            continue  # the very file: nobody has replaced it
+        else:
+            failed += attempt(Path(place), restore_file, Path(entry.path), Path(place))
+    failed += attempt(Path(live), shutil.copystat, saved, live)
     return failed
 
 
 def restore_file(saved: Path, live: Path) -> None:
     """Put a kept file back in its place in one step."""
+    if not os.path.lexists(live):
+        save_file(saved, live, copy=False)
+        return
     if _same(saved, live):
         return
     if _is_real_dir(live):

@@ -28,8 +28,9 @@ ERROR, RISK, BEHAVIOR, WARNING, INFO = SEVERITIES = ("error", "risk", "behavior"
 class AdviceRule(Value):
     """One rule: for targets within ``to`` (a version specifier) and cases of ``when``, this verdict.
 
-    ``forbids``: the releases of ``to`` that aren't among ``only`` are kept from the choice too, wherever
-    the rule's use applies. ``correction``: what has changed since the rule was first written down.
+    ``forbids``: the releases of ``to`` are kept from the choice too, wherever the rule's use applies.
+    ``correction``: what has changed since the rule was first written down. ``zh``: text, before, after and
+    correction in Chinese.
     """
 
     id: str
@@ -40,9 +41,9 @@ class AdviceRule(Value):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     correction: str = ""
-    only: tuple[str, ...] = ()
     forbids: bool = False
     origin: str = ""
+    zh: Mapping[str, Any] = EMPTY
     status: str
     source: str
     checked: str
@@ -160,9 +161,10 @@ class Judged(Value):
 
 
 class Advised(Value):
-    """The whole answer. ``uses``: each flag with whence it is known; ``best``: the newest that may be had here.
+    """The whole answer. ``best``: the newest that may be had here, where the target can't.
 
-    ``variant`` is the one that was named; ``rules`` are those that the scan looked for.
+    ``uses``: each flag with whence it is known; ``assumed``: those of them that nothing shows. ``variant``
+    is the one that was named; ``rules`` are those that the scan looked for.
     """
 
     judged: Judged
@@ -172,6 +174,7 @@ class Advised(Value):
     best: Plan | None = None
     variant: str | None = None
     uses: Mapping[str, str] = EMPTY
+    assumed: tuple[str, ...] = ()
     scan: Scan | None = None
     rules: tuple[Migration, ...] = ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torchinstall.model.advice import MUST_NOT, NO_HURRY, SEVERITIES, UNKNOWN, UP_TO_DATE, UPGRADE_NOW, WAIT
 from torchinstall.model.plan import INSTALL, SATISFIED, UNDETERMINED
 from torchinstall.model.version import at_least
+from torchinstall.output.advice_zh import phrase
 from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Line, section
 from torchinstall.output.sarif import about
 
@@ -31,39 +32,38 @@ _WORTH_A_BAR = 200
 _STYLES = {"error": BAD, "risk": NOTE, "behavior": NOTE, "warning": PLAIN, "info": QUIET}
 
 
-def advice_lines(advised: Advised, *, verbose: bool = False) -> list[Line]:
+def advice_lines(advised: Advised, *, verbose: bool = False, lang: str = "en") -> list[Line]:
     """Return the answer; ``verbose`` adds the mild findings, and where the uses are known from."""
     judged, plan = advised.judged, advised.plan
-    verdict, style = VERDICTS[judged.verdict]
-    way = f"from torch {advised.installed} to {advised.target}" if advised.installed else f"torch {advised.target}"
-    lines = section("Verdict", [f"{verdict}: {way}"], style)
+    words, style = VERDICTS[judged.verdict]
+    way = "{verdict}: from torch {installed} to {target}" if advised.installed else "{verdict}: torch {target}"
+    facts = {"verdict": phrase(words, lang), "installed": advised.installed, "target": advised.target}
+    lines = section(phrase("Verdict", lang), [phrase(way, lang, **facts)], style)
     for n, said in enumerate(judged.reasons):
-        lines += _reason(said, "Why" if n == 0 else "")
-    uses = [f"{use} ({whence})" for use, whence in advised.uses.items() if verbose or whence.startswith("assumed")]
-    lines += section("Counted", uses, QUIET)
+        # A reason for another verdict than the strictest says which.
+        other = f"{phrase(VERDICTS[said.verdict][0], lang)}: " if said.verdict != judged.verdict else ""
+        lines += _reason(said.replace(text=other + said.text), "Why" if n == 0 else "", lang)
+    uses = [f"{use} ({whence})" for use, whence in advised.uses.items() if verbose or use in advised.assumed]
+    lines += section(phrase("Counted", lang), uses, QUIET)
     for n, said in enumerate(judged.notes):
-        lines += _reason(said, "Trap" if n == 0 else "", NOTE)
+        lines += _reason(said, phrase("Trap", lang) if n == 0 else "", lang, NOTE)
     lines += section("Before", judged.before)
     if plan.outcome in {INSTALL, SATISFIED}:
         if judged.verdict != UP_TO_DATE:
-            lines += section("Command", _commands(advised, plan), STRONG)
+            lines += section(phrase("Command", lang), _commands(advised, plan, lang), STRONG)
             lines += section("Needs", [f"{n.what} >= {n.minimum}" for n in plan.needs if n.met is None], NOTE)
-        lines += section("After", judged.after)
+        lines += section(phrase("After", lang), judged.after)
     elif advised.best is not None and advised.best.torch:
-        best = advised.best.torch
-        text = f"torch {best} ({advised.best.variant}) is the newest that may be had here"
-        stays = advised.installed is not None and at_least(advised.installed, best)
-        lines += section("Instead", [f"stay with torch {advised.installed}" if stays else text], STRONG)
-        if not stays:
-            lines += section("Command", _commands(advised, advised.best))
+        lines += _instead(advised, advised.best, lang)
     if plan.outcome == UNDETERMINED:
-        lines += section("Do", ["name the target: --gpu 'RTX 4090', --gpu none, or --machine FILE"])
+        todo = "name the target: --gpu 'RTX 4090', --gpu none, or --machine FILE"
+        lines += section("Do", [phrase(todo, lang)])
     if advised.scan is not None:
-        lines += scan_lines(advised.scan, verbose=verbose)
+        lines += scan_lines(advised.scan, verbose=verbose, lang=lang)
     return lines
 
 
-def scan_lines(scan: Scan, *, verbose: bool = False) -> list[Line]:
+def scan_lines(scan: Scan, *, verbose: bool = False, lang: str = "en") -> list[Line]:
     """Return the findings rule by rule, the worst first, and what was passed over.
 
     Not ``verbose``, mild findings are counted only, and of many places of one rule the first are named.
@@ -81,17 +81,18 @@ def scan_lines(scan: Scan, *, verbose: bool = False) -> list[Line]:
         if shown:
             first = found[0]
             head = f"{first.severity} {first.rule}: {about(first)}"
-            lines.append(Line(text=head, style=_STYLES[first.severity], heading="" if lines else "Found"))
+            lines.append(Line(text=head, style=_STYLES[first.severity], heading="" if lines else phrase("Found", lang)))
             lines += [Line(text=f"  {place(finding)} {finding.seen}") for finding in shown]
             if len(shown) < len(found):
-                lines.append(Line(text=f"  and at {len(found) - len(shown)} more places", style=QUIET))
-    lines += section("Scanned", [_counted(scan)])
+                more = phrase("  and at {count} more places", lang, count=len(found) - len(shown))
+                lines.append(Line(text=more, style=QUIET))
+    lines += section(phrase("Scanned", lang), [_counted(scan, lang)])
     if left:
-        lines.append(Line(text=f"{left} more are shown with -v", style=QUIET))
+        lines.append(Line(text=phrase("{count} more are shown with -v", lang, count=left), style=QUIET))
     skipped = [f"{one.file} {one.why}" for one in scan.skipped]
-    lines += section("Passed by", skipped if verbose else skipped[:_PLACES], NOTE)
+    lines += section(phrase("Passed by", lang), skipped if verbose else skipped[:_PLACES], NOTE)
     if not verbose and len(skipped) > _PLACES:
-        lines.append(Line(text=f"and {len(skipped) - _PLACES} more", style=QUIET))
+        lines.append(Line(text=phrase("and {count} more", lang, count=len(skipped) - _PLACES), style=QUIET))
     return lines
 
 
@@ -153,28 +154,38 @@ def progress_bar(stream: TextIO, environ: Mapping[str, str]) -> Callable[[int, i
     return show
 
 
-def _reason(said: Said, heading: str, style: str = PLAIN) -> list[Line]:
+def _reason(said: Said, heading: str, lang: str, style: str = PLAIN) -> list[Line]:
     lines = [Line(text=said.text, heading=heading, style=style)]
     if said.correction:
-        lines.append(Line(text=f"corrected since: {said.correction}", style=NOTE))
+        lines.append(Line(text=phrase("corrected since: {text}", lang, text=said.correction), style=NOTE))
     if said.source:
-        lines.append(Line(text=f"source: {said.source}", style=QUIET))
+        lines.append(Line(text=phrase("source: {text}", lang, text=said.source), style=QUIET))
     return lines
 
 
-def _commands(advised: Advised, plan: Plan) -> list[str]:
+def _instead(advised: Advised, best: Plan, lang: str) -> list[Line]:
+    if advised.installed is not None and at_least(advised.installed, best.torch or ""):
+        return section("Instead", [phrase("stay with torch {installed}", lang, installed=advised.installed)], STRONG)
+    text = "torch {torch} ({variant}) is the newest that may be had here"
+    lines = section("Instead", [phrase(text, lang, torch=best.torch, variant=best.variant)], STRONG)
+    return lines + section(phrase("Command", lang), _commands(advised, best, lang))
+
+
+def _commands(advised: Advised, plan: Plan, lang: str) -> list[str]:
     named = f"--variant {advised.variant} " if advised.variant else ""
     companions = "".join(f" {pin.name}" for pin in plan.packages[1:] if plan.variant != "npu")
     texts = [f"torchinstall {named}'torch=={plan.torch}'{companions}"]
-    words = plan.commands.get("uv", ())
-    return [*texts, "by hand: " + " ".join(words)] if words else texts
+    words = " ".join(plan.commands.get("uv", ()))
+    return [*texts, phrase("by hand: {command}", lang, command=words)] if words else texts
 
 
-def _counted(scan: Scan) -> str:
+def _counted(scan: Scan, lang: str) -> str:
     counts = {name: sum(finding.severity == name for finding in scan.findings) for name in SEVERITIES}
-    found = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing to change"
-    quiet = f"; {scan.silenced} ignored, as their lines say" if scan.silenced else ""
-    return f"{scan.files} files, {scan.lines} lines of Python: {found}{quiet}"
+    found = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or phrase("nothing to change", lang)
+    text = phrase(
+        "{files} files, {lines} lines of Python: {found}", lang, files=scan.files, lines=scan.lines, found=found
+    )
+    return text + (phrase("; {count} ignored, as their lines say", lang, count=scan.silenced) if scan.silenced else "")
 
 
 def _some(value: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCE = "rocminfo"
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_AGENT = re.compile(r"^\s*Agent \d+\s*$", re.MULTILINE)
+_AGENT = re.compile(r"^[ \t]*Agent \d+[ \t]*$", re.MULTILINE)
 _FIELD = re.compile(r"^\s*([A-Z][A-Za-z ]*?):\s*(\S.*?)\s*$")
 _GFX = re.compile(r"gfx[0-9a-f]{3,5}")
 _CHIP = re.compile(r"\d+\(0x([0-9a-f]{1,4})\)", re.IGNORECASE)

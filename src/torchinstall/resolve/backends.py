@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from torchinstall.model.machine import Machine
     from torchinstall.model.plan import Device, Need, Pin, Reason
     from torchinstall.model.request import Request
-    from torchinstall.resolve.cards import Selection
     from torchinstall.resolve.joint import Solution
+    from torchinstall.resolve.selection import Selection
     from torchinstall.resolve.target import Target
 
     Verdicts: TypeAlias = Callable[[Build], "tuple[str, Callable[[], Reason]] | None"]

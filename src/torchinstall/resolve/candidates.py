@@ -7,7 +7,8 @@ from torchinstall.model.sentences import reason
 from torchinstall.model.variant import CPU, MPS, NPU, backend, order
 from torchinstall.model.version import numbers
 from torchinstall.resolve import backends, rocm
-from torchinstall.resolve.cards import Selection, wanted_variant
+from torchinstall.resolve.cards import wanted_variant
+from torchinstall.resolve.selection import Selection
 from torchinstall.resolve.shelf import shelf
 from torchinstall.resolve.target import Target, why_no_wheel
 from torchinstall.resolve.wishes import admits

@@ -9,18 +9,18 @@ from __future__ import annotations
 from torchinstall.model.machine import MACOS, Gpu, Machine, NvidiaDriver
 from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
-from torchinstall.model.value import Value
 from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import driver_at_least, numbers
 from torchinstall.resolve.facts import is_empty_mask
+from torchinstall.resolve.selection import BACKEND_OF_VENDOR, FOREIGN_DRIVERS, Card, Selection, card_name
+from torchinstall.resolve.vendors import other_cards, unsupported, with_gfx
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torchinstall.catalog.catalog import Catalog
-    from torchinstall.catalog.rows import Floor, Generation, Tegra
+    from torchinstall.catalog.rows import Floor
     from torchinstall.model.request import Request
 
-BACKEND_OF_VENDOR = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu", "ascend": "npu", "apple": "mps"}
 MASKS = {"nvidia": "CUDA_VISIBLE_DEVICES", "amd": "HIP_VISIBLE_DEVICES", "intel": "ZE_AFFINITY_MASK"}
 """How to use one card of a vendor alone."""
 _BROKEN = {
@@ -32,55 +32,16 @@ _BROKEN = {
 }
 _LOST = frozenset({"library-mismatch", "no-device"})
 """States that only a machine with a card gets into, though no card is listed."""
-_NO_STACK = frozenset({"missing", "not-loaded", "no-device"})
 _UNBOUND = "none"
 """A card that was seen with no kernel driver bound to it."""
 _WRONG_MODULE = {"required": "closed", "impossible": "open"}
 """Which flavour of NVIDIA's kernel module doesn't drive a generation (its need of the open module, by name)."""
-_FOREIGN_DRIVERS = frozenset({"nouveau", "nova", "nova_core", "vfio-pci", "pci-stub"})
-
-
 TORCH_NPU = "torch-npu"
-
-
-class Card(Value):
-    """One accelerator that counts. ``number`` is its place in the machine's list."""
-
-    number: int
-    gpu: Gpu
-    name: str
-    cc: str = ""
-    generation: Generation | None = None
-    tegra: Tegra | None = None
-
-
-class Selection(Value):
-    """What the wheel must run on. ``backend``: cuda, rocm, xpu, npu, mps or cpu; ``""`` where it can't be said.
-
-    ``blocked`` or ``undetermined`` carry the reason why no wheel can be chosen at all; ``named`` says that
-    the user named a variant, so that no card is needed.
-    """
-
-    backend: str
-    cards: tuple[Card, ...] = ()
-    left_out: tuple[tuple[int, Reason], ...] = ()
-    warnings: tuple[Reason, ...] = ()
-    blocked: Reason | None = None
-    undetermined: Reason | None = None
-    named: bool = False
-    why: tuple[Reason, ...] = ()
 
 
 def is_windows_driver(machine: Machine) -> bool:
     """Tell whether driver numbers are those of Windows: there, and in WSL2, where the driver is the host's."""
     return machine.os.name == "windows" or bool(machine.os.wsl)
-
-
-def card_name(gpu: Gpu) -> str:
-    """Return how people call the card."""
-    told = f"AMD {gpu.gfx}" if gpu.gfx else f"Ascend {gpu.soc}" if gpu.soc else None
-    name = gpu.name or told or (f"{gpu.vendor} card {gpu.pci_id}" if gpu.pci_id else f"{gpu.vendor} card")
-    return name.removeprefix("NVIDIA ") or name
 
 
 def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
@@ -96,19 +57,10 @@ def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
     usable, left, warnings = _compute_targets(gpus, machine, catalog)
     vendors = list(dict.fromkeys(gpu.vendor for _, gpu in usable))
     if named is not None:
-        kind = backend(named)
-        vendor = next((v for v, b in BACKEND_OF_VENDOR.items() if b == kind), "")
+        vendor = next((v for v, b in BACKEND_OF_VENDOR.items() if b == backend(named)), "")
         if vendor not in vendors:
-            if vendors and machine.declared:
-                target = ", ".join(card_name(gpu) for _, gpu in usable)
-                return Selection(backend=kind, blocked=reason("contradiction", variant=named, target=target))
-            weak = tuple(
-                Card(number=number, gpu=_with_gfx(gpu, catalog), name=card_name(gpu))
-                for number, gpu in gpus
-                if kind == "rocm" and gpu.vendor == "amd" and gpu.visible is not False
-            )
-            # Integrated graphics that are no target by themselves count when their backend is named.
-            return Selection(backend=kind, cards=weak, named=True, left_out=() if weak else left, warnings=warnings)
+            found = _without_card(named, gpus, usable, machine, catalog)
+            return found.replace(left_out=() if found.cards else left, warnings=warnings)
         vendors = [vendor]
     lost = machine.nvidia.state if machine.nvidia is not None and not gpus else None
     if lost in _LOST:
@@ -126,14 +78,35 @@ def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
     if vendor == "nvidia":
         selection = _nvidia(chosen, machine, catalog)
     elif vendor in BACKEND_OF_VENDOR:
-        selection = _others(vendor, chosen, machine, catalog)
+        selection = other_cards(vendor, chosen, machine, catalog)
     else:
-        selection = Selection(backend="", blocked=_unsupported(vendor, card_name(chosen[0][1]), catalog))
+        selection = Selection(backend="", blocked=unsupported(vendor, card_name(chosen[0][1]), catalog))
     return selection.replace(
         left_out=left + selection.left_out,
         warnings=warnings + selection.warnings,
         named=named is not None,
     )
+
+
+def _without_card(
+    named: str,
+    gpus: tuple[tuple[int, Gpu], ...],
+    usable: tuple[tuple[int, Gpu], ...],
+    machine: Machine,
+    catalog: Catalog,
+) -> Selection:
+    """Select for a variant that was named where no usable card is of its kind."""
+    kind = backend(named)
+    if usable and machine.declared:
+        target = ", ".join(card_name(gpu) for _, gpu in usable)
+        return Selection(backend=kind, blocked=reason("contradiction", variant=named, target=target))
+    # Integrated graphics that are no target by themselves count when their backend is named.
+    weak = tuple(
+        Card(number=number, gpu=with_gfx(gpu, catalog), name=card_name(gpu))
+        for number, gpu in gpus
+        if kind == "rocm" and gpu.vendor == "amd" and gpu.visible is not False
+    )
+    return Selection(backend=kind, cards=weak, named=True)
 
 
 def wanted_variant(request: Request) -> str | None:
@@ -241,7 +214,7 @@ def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Cata
     bound = any(gpu.driver == "nvidia" for _, gpu in chosen)
     for number, gpu in chosen:
         name = card_name(gpu)
-        if gpu.driver in _FOREIGN_DRIVERS:
+        if gpu.driver in FOREIGN_DRIVERS:
             left.append((number, reason("left-driver", card=name, driver=gpu.driver)))
             continue
         if gpu.driver == _UNBOUND and bound:
@@ -268,48 +241,6 @@ def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Cata
         return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=_blocked(undriven[0][1]))
     left.extend(undriven)
     return Selection(backend="cuda", cards=driven, left_out=tuple(left), warnings=tuple(why for _, why in left))
-
-
-def _others(vendor: str, chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Catalog) -> Selection:
-    """Select the cards of AMD, Intel, Ascend or Apple; one of unknown code can't be decided for."""
-    kind = BACKEND_OF_VENDOR[vendor]
-    cards = []
-    left: list[tuple[int, Reason]] = []
-    for number, gpu in chosen:
-        if gpu.driver in _FOREIGN_DRIVERS and len(chosen) > 1:
-            left.append((number, reason("left-driver", card=card_name(gpu), driver=gpu.driver)))
-            continue
-        known = _with_gfx(gpu, catalog) if vendor == "amd" else gpu
-        if vendor == "amd" and not known.gfx:
-            return Selection(backend=kind, undetermined=reason("gfx-unknown", card=card_name(gpu)))
-        cards.append(Card(number=number, gpu=known, name=card_name(gpu)))
-    stack = {"amd": machine.amd, "intel": machine.intel, "ascend": machine.ascend}.get(vendor)
-    state = stack.state if stack is not None else None
-    blocked = None
-    if state in _NO_STACK and not machine.declared and cards:
-        blocked = reason(f"{vendor}-{state}", card=cards[0].name)
-    warnings = tuple(why for _, why in left)
-    return Selection(backend=kind, cards=tuple(cards), left_out=tuple(left), warnings=warnings, blocked=blocked)
-
-
-def _with_gfx(gpu: Gpu, catalog: Catalog) -> Gpu:
-    """Return an AMD card with its gfx target: as told, by PCI id, or by a name that allows only one."""
-    if gpu.gfx:
-        return gpu.replace(gfx=gpu.gfx.lower().partition(":")[0])
-    if gpu.pci_id and (card := catalog.card(gpu.pci_id.lower())) is not None and card.gfx:
-        return gpu.replace(gfx=card.gfx)
-    targets = {card.gfx for card in catalog.find_cards(gpu.name) if card.vendor == "amd"} if gpu.name else set()
-    return gpu.replace(gfx=targets.pop()) if len(targets) == 1 else gpu
-
-
-def _unsupported(vendor: str, card: str, catalog: Catalog) -> Reason:
-    """Return the truth about a maker whose PyTorch isn't PyTorch's own: whose it is, and where it is to be had."""
-    plain = vendor.lower()
-    maker = next((row for row in catalog.makers if plain == row.vendor or plain in row.aliases), None)
-    if maker is None:
-        return reason("vendor-unknown", card=card, vendor=vendor)
-    facts = {"card": card, "vendor": maker.name, "advice": maker.advice, "advice_zh": maker.advice_zh}
-    return reason("vendor-unsupported", source=maker.source, **facts)
 
 
 def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:

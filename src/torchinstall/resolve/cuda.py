@@ -7,7 +7,8 @@ from torchinstall.model.sentences import reason
 from torchinstall.model.value import Value
 from torchinstall.model.variant import toolkit
 from torchinstall.model.version import at_least, numbers
-from torchinstall.resolve.cards import Card, is_windows_driver, reaches
+from torchinstall.resolve.cards import is_windows_driver, reaches
+from torchinstall.resolve.selection import Card
 from torchinstall.resolve.shelf import shelf
 
 TYPE_CHECKING = False

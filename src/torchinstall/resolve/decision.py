@@ -13,10 +13,12 @@ from torchinstall.model.variant import CPU, NPU
 from torchinstall.model.version import numbers
 from torchinstall.resolve import npu
 from torchinstall.resolve.candidates import Candidates, candidates, named_variant
-from torchinstall.resolve.cards import Selection, select, wanted_variant
+from torchinstall.resolve.cards import select, wanted_variant
+from torchinstall.resolve.dependents import settled
 from torchinstall.resolve.facts import completed
 from torchinstall.resolve.fallback import Supply, supply
 from torchinstall.resolve.joint import TORCH, Solution, companion_names, lacking
+from torchinstall.resolve.selection import Selection
 from torchinstall.resolve.sources import IDEAL, Sources
 from torchinstall.resolve.target import Target, target_of, unfit
 from torchinstall.resolve.wishes import admits
@@ -76,6 +78,7 @@ def decide(question: Question) -> Decision:
     machine = completed(question.machine, catalog)
     target = target_of(machine)
     selection = select(machine, request, catalog)
+    request = settled(request, selection.backend, catalog)
     base = Decision(target=target, selection=selection)
     if target.os is None or target.arch is None:
         return base.replace(stopped=reason("platform-unknown"), undetermined=True)

@@ -17,9 +17,9 @@ from torchinstall.model.variant import CPU, backend
 from torchinstall.model.version import numbers
 from torchinstall.resolve import backends, report
 from torchinstall.resolve.candidates import named_variant
-from torchinstall.resolve.facts import completed
 from torchinstall.resolve.conflict import conflict
 from torchinstall.resolve.decision import Decision, Question, decide
+from torchinstall.resolve.facts import completed
 from torchinstall.resolve.joint import TORCH
 from torchinstall.resolve.ways_out import after_block, one_card
 from torchinstall.resolve.wishes import admits, parse

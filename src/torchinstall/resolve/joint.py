@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, Resolver
 
+from torchinstall.catalog.dependents import split
+from torchinstall.model.request import Wish
 from torchinstall.model.value import Value
 from torchinstall.model.variant import NPU
 from torchinstall.resolve.npu import TORCH_NPU
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build, Companion
-    from torchinstall.model.request import Request, Wish
+    from torchinstall.model.request import Request
     from torchinstall.resolve.sources import Place, Sources
 
 TORCH = "torch"
@@ -133,7 +135,8 @@ class Provider(AbstractProvider):  # type: ignore[type-arg]
     def get_dependencies(self, candidate: Choice) -> Iterable[Demand]:
         """Return what a wheel brings along: torch brings the companions that were asked for."""
         if candidate.name != TORCH:
-            return []
+            row = candidate.row
+            return [_required(text, candidate) for text in row.requires] if row is not None else []
         bound = [Demand(name=name, build=candidate.build) for name in self._companions]
         # What the user says of a companion comes with torch too: on its own it would have nothing to match.
         return bound + [
@@ -156,6 +159,13 @@ class Provider(AbstractProvider):  # type: ignore[type-arg]
             place = self._sources.companion(row, build, self._mode)
             if place is not None:
                 yield Choice(name=name, version=row.version, build=build, place=place, row=row)
+
+
+def _required(text: str, candidate: Choice) -> Demand:
+    """Return what a wheel's metadata asks of another one, bound to the same build."""
+    name, specifier = split(text)
+    wish = Wish(name=name, specifier=specifier, text=text, origin=f"{candidate.name} {candidate.version}")
+    return Demand(name=name, build=candidate.build, wish=wish)
 
 
 def solve(

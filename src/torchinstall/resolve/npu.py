@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torchinstall.catalog.rows import Build, Companion
     from torchinstall.model.machine import Machine
     from torchinstall.model.request import Request
-    from torchinstall.resolve.cards import Card
+    from torchinstall.resolve.selection import Card
     from torchinstall.resolve.target import Target
 
 TORCH_NPU = "torch-npu"

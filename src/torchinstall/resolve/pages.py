@@ -6,7 +6,6 @@ from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTO
 from torchinstall.model.value import Value
 from torchinstall.resolve.joint import TORCH, companion_names
 from torchinstall.resolve.mirrors import EITHER
-from torchinstall.resolve.npu import TORCH_NPU
 from torchinstall.resolve.sources import shelf_of
 
 TYPE_CHECKING = False
@@ -85,7 +84,7 @@ def _worth_asking(decision: Decision) -> list[Build]:
 
 
 def _home(build: Build, name: str, catalog: Catalog, own: OwnSources) -> list[Page]:
-    if build.default or name == TORCH_NPU:
+    if build.default or name in catalog.on_default:
         return [Page(url=own.default_index, project=name, role=DEFAULT)] if own.default_index else []
     if build.index:
         return [Page(url=build.index, project=name, variant=build.variant)]

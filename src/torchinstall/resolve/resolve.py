@@ -9,10 +9,12 @@ from torchinstall.model.plan import BLOCKED, INSTALL, UNDETERMINED, CatalogInfo,
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import Sightings
 from torchinstall.resolve import report
-from torchinstall.resolve.facts import completed
-from torchinstall.resolve.keep import keep_vendors
+from torchinstall.resolve.cards import select
 from torchinstall.resolve.conflict import conflict
 from torchinstall.resolve.decision import NOTHING_SEEN, Question, decide
+from torchinstall.resolve.dependents import settled, warnings
+from torchinstall.resolve.facts import completed
+from torchinstall.resolve.keep import keep_vendors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +33,11 @@ def resolve(
 ) -> Plan:
     """Return the plan: what to install, or why nothing can be, with the reasons and the ways out.
 
-    ``brief`` keeps only the best loser of each variant (batch mode). Never raises for any machine or request: what can't be is a plan too (``blocked``, ``undetermined``).
+    ``brief`` keeps only the best loser of each variant (batch mode). Never raises for any machine or
+    request: what can't be is a plan too (``blocked``, ``undetermined``).
     """
     machine = completed(machine, catalog)
+    request = settled(request, select(machine, request, catalog).backend, catalog)
     question = Question(machine=machine, request=request, catalog=catalog, sightings=sightings)
     decision = decide(question)
     target = decision.target
@@ -42,7 +46,7 @@ def resolve(
         platform=target.platform,
         python=target.python,
         rejected=report.rejections(decision, brief=brief),
-        warnings=decision.selection.warnings + _hints_said(request),
+        warnings=decision.selection.warnings + _hints_said(request) + warnings(request, catalog),
         catalog=CatalogInfo(date=catalog.date),
         others=request.others,
         installed={name: machine.installed[name] for name in sorted(machine.installed)},

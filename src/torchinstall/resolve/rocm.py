@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build
     from torchinstall.model.machine import Machine
-    from torchinstall.resolve.cards import Card
+    from torchinstall.resolve.selection import Card
 
 ALL_DEVICES = "device-all"
 """AMD's extra with the code of every card, for a variant that was named without one."""

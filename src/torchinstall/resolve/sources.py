@@ -175,7 +175,7 @@ class Sources:
         default variant; elsewhere it is the variant of the index that it lies on.
         """
         named = f"{version}{build.local}" if build.local else f"{version}+{shelf_of(build)}"
-        if build.variant == MPS or listing.project == "torch-npu":
+        if build.variant == MPS or listing.project in self._catalog.on_default:
             return frozenset({version})
         if listing.role in {DEFAULT, EXTRA, FIND_LINKS}:
             # The local part may be hidden there; then it is the default variant, never cpu.

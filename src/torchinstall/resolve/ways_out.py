@@ -9,9 +9,10 @@ from torchinstall.model.sentences import reason
 from torchinstall.model.variant import CPU, NPU
 from torchinstall.model.version import at_least, numbers
 from torchinstall.resolve import cuda, npu
-from torchinstall.resolve.cards import MASKS, Card
+from torchinstall.resolve.cards import MASKS
 from torchinstall.resolve.decision import Decision, Question, decide
 from torchinstall.resolve.joint import TORCH, companion_names
+from torchinstall.resolve.selection import Card
 from torchinstall.resolve.shelf import shelf
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.catalog.rows import Build
     from torchinstall.model.machine import Gpu, Machine
-    from torchinstall.resolve.cards import Card
+    from torchinstall.resolve.selection import Card
 
 
 def family_of(gpu: Gpu, catalog: Catalog) -> XpuFamily | None:

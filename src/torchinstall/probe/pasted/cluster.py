@@ -22,7 +22,7 @@ _INTEL_ID = re.compile(r"gpu\.intel\.com/device-id\.03[08][02]-([0-9a-f]{4})\.(?
 _AMD_ID = re.compile(r"(?:beta\.)?amd\.com/gpu\.device-id\.([0-9a-f]{4})")
 _NFD = re.compile(r"feature\.node\.kubernetes\.io/pci-(?:0300|0302|1200)_([0-9a-f]{4})\.present")
 _PREFIXES = ("nvidia.com/", "amd.com/", "beta.amd.com/", "gpu.intel.com/", "node.kubernetes.io/npu.")
-_PAIR = re.compile(r"^\s*((?:[a-z0-9-]+\.)+[a-z]+/[\w.-]+)\s*[=:]\s*\"?([\w.: -]*?)\"?,?\s*$", re.MULTILINE)
+_PAIR = re.compile(r"^[ \t]*((?:[a-z0-9-]+\.)+[a-z]+/[\w.-]+)[ \t]*[=:][ \t]*\"?([\w.: -]*?)\"?,?[ \t]*$", re.MULTILINE)
 _GRES = re.compile(r"gpu(?::([A-Za-z][\w.-]*))?:(\d+)(?:\([^)]*\))?")
 _GRES_LINE = re.compile(r"(?:^|\s)(?:Gres=)?((?:gpu(?::[A-Za-z][\w.-]*)?:\d+(?:\([^)]*\))?)(?:,gpu\S+)?)(?:\s|$)")
 _MAX = 64

@@ -31,7 +31,7 @@ _ROW = re.compile(
 )
 _MEMORY = re.compile(r"\|\s*[\d.]+\s*MiB\s*/\s*(\d+)\s*MiB\s*\|")
 _MIG = re.compile(r"\|\s*(Enabled|Disabled)\s*\|\s*$")
-_WINDOWS_HEAD = re.compile(r"^\s*\|\s*GPU\s+Name\s+(?:TCC/WDDM|Driver-Model)\s*\|", re.MULTILINE)
+_WINDOWS_HEAD = re.compile(r"^[ \t]*\|[ \t]*GPU[ \t]+Name[ \t]+(?:TCC/WDDM|Driver-Model)\s*\|", re.MULTILINE)
 
 _LISTED = re.compile(r"^\s*GPU (\d+): (.+?) \(UUID: (\S+)\)\s*$")
 _INSTANCE = re.compile(r"^\s+MIG \S+\s+Device\s+\d+:")

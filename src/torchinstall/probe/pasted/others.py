@@ -17,13 +17,13 @@ _PROC_FOLDER = re.compile(r"/proc/driver/nvidia/gpus/([0-9a-f:.]{7,16})/informat
 _INFORMATION = re.compile(r"^Model:\s", re.MULTILINE)
 _CANN = re.compile(r"package_name\s*=\s*Ascend-cann-\S*?,?\s+version\s*=\s*([0-9][^\s,]*)", re.IGNORECASE)
 _CANN_ARCH = re.compile(r"^arch\s*=\s*(x86_64|aarch64)\s*$", re.MULTILINE)
-_ASCEND_DRIVER = re.compile(r"^Version=(\d\S*)\s*$[\s\S]*?^(?:ascendhal_version|driver)", re.MULTILINE)
+_ASCEND_DRIVER = re.compile(r"^Version=(\d\S*)[ \t]*$", re.MULTILINE)
 _SOC = re.compile(r"nvidia,(tegra\d+)")
 _BOARD = re.compile(r"^(NVIDIA Jetson [^\0\n]+)", re.MULTILINE)
 _DEVICE = re.compile(r"^Device \d+: \"(.+)\"", re.MULTILINE)
 _CAPABILITY = re.compile(r"CUDA Capability Major/Minor version number:\s*(\d+\.\d+)")
 _QUERY_CUDA = re.compile(r"CUDA Driver Version / Runtime Version\s+(\d+\.\d+) /")
-_XPU_NAME = re.compile(r"Device Name:\s*(Intel\S* .+?)\s*\|")
+_XPU_NAME = re.compile(r"Device Name: *(Intel\S* [^|\n]{2,90})\|")
 _XPU_ID = re.compile(r"PCI Device ID:\s*0x([0-9a-f]{4})", re.IGNORECASE)
 _XPU_PLACE = re.compile(r"PCI BDF Address:\s*([0-9a-f:.]+)", re.IGNORECASE)
 _LEVEL_ZERO = re.compile(r"Level Zero:\s*(\d+\.\d+(?:\.\d+)?)")
@@ -72,7 +72,7 @@ def _npu_smi(text: str, draft: Draft) -> None:
         ascend.put("cann", match[1], "ascend_toolkit_install.info")
         if (arch := _CANN_ARCH.search(text)) and draft.arch is None:
             draft.arch = arch[1]
-    if match := _ASCEND_DRIVER.search(text):
+    if "ascendhal_version" in text and (match := _ASCEND_DRIVER.search(text)):
         ascend.put("driver", match[1], "version.info")
 
 
@@ -114,7 +114,7 @@ def _xpu_smi(text: str, draft: Draft) -> None:
     gpus = []
     for place, name in enumerate(names):
         gpu = GpuFacts("intel")
-        gpu.put("name", name, "xpu-smi")
+        gpu.put("name", name.strip(), "xpu-smi")
         gpu.put("pci_id", f"{INTEL}:{numbers[place].lower()}" if len(numbers) == len(names) else None, "xpu-smi")
         gpu.put("bus_id", bus_address(places[place]) if len(places) == len(names) else None, "xpu-smi")
         gpus.append(gpu)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 LIMIT = 16 * 1024 * 1024
 """Characters; what is longer is cut: no tool of these prints as much."""
 
+_LINE, _SPACES = 16_384, 200
+"""Characters: the widest answer of nvidia-smi has 8000, the widest frame 120."""
+_EMPTY = re.compile(r"\n{4,}")
+_RUN = re.compile(r"[ \t]{200,}")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 
@@ -44,6 +48,7 @@ def read_pasted(text: str, *, cards: CardLookup) -> list[Machine]:
     found = list(_documents(text, cards))
     if found:
         return found
+    text = _short(text)
     draft = Draft()
     if is_collect_env(text):
         read_collect_env(text, draft)
@@ -65,6 +70,13 @@ def _plain(text: str) -> str:
     if lines and all(line.startswith(">") for line in lines if line.strip()):
         text = _QUOTED.sub("", text)
     return textwrap.dedent(text)
+
+
+def _short(text: str) -> str:
+    """Cut what no tool prints: patterns that look for the end of a line would search such lines for minutes."""
+    text = _EMPTY.sub("\n\n\n", _RUN.sub(" " * _SPACES, text))
+    lines = text.splitlines()
+    return text if max(map(len, lines), default=0) <= _LINE else "\n".join(line[:_LINE] for line in lines)
 
 
 def _documents(text: str, cards: CardLookup) -> Iterator[Machine]:
