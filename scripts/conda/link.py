@@ -37,6 +37,7 @@ class Prefix:
         self.path = Path(path)
         self.log = self.path / "var" / "log" / "torchinstall.log"
         self.added = HOME / "added.json"
+        self.lock = self.path / ".lock"  # uv's
 
     @property
     def python(self) -> Path:
@@ -78,13 +79,14 @@ def post_link(prefix: Prefix, environ: dict[str, str]) -> None:
         )
         return
     words = [*arguments(environ), *requirements]
+    had_lock = prefix.lock.exists()
     done = torchinstall(prefix, [*words, "--json"], environ)
     prefix.note(f"$ {command(prefix, words)}\n{done.stdout}{done.stderr}\nended with {done.returncode}\n")
     answer = document(done.stdout)
     if answer.get("changed"):
-        names = [change.split()[1] for change in answer.get("changes", []) if change.startswith("+ ")]
-        versions = {change.split()[1]: change.split()[2] for change in answer["changes"] if change.startswith("+ ")}
-        prefix.added.write_text(json.dumps({name: versions[name] for name in names}, indent=1), "utf-8")
+        changes = [change.split() for change in answer.get("changes", [])]
+        packages = {change[1]: change[2] for change in changes if change[0] == "+"}
+        prefix.added.write_text(json.dumps({"packages": packages, "lock": not had_lock}, indent=1), "utf-8")
     if done.returncode in {0, UNPROVEN}:
         prefix.say(f"torch {answer.get('torch')} ({answer.get('variant')}) is installed")
         if done.returncode == UNPROVEN:
@@ -128,17 +130,17 @@ def pre_unlink(prefix: Prefix, environ: dict[str, str]) -> None:
     except (OSError, ValueError):
         added = {}
     sys.path.insert(0, str(SITE))
-    if added:
+    if packages := added.get("packages"):
         from uv import find_uv_bin
 
         uv = [find_uv_bin(), "pip"]
         place = ["--python", str(prefix.python)]
         listed = run([*uv, "list", "--format", "json", *place], environ)
         now = {row["name"]: row["version"] for row in json.loads(listed.stdout or "[]")}
-        names = [name for name, version in added.items() if now.get(name) == version]
+        names = [name for name, version in packages.items() if now.get(name) == version]
         if names:
             run([*uv, "uninstall", "--break-system-packages", *place, *names], environ)
-    for path in (prefix.added, prefix.log):
+    for path in (prefix.added, prefix.log, *([prefix.lock] if added.get("lock") else [])):
         path.unlink(missing_ok=True)
     state = prefix.path / ".torchinstall"
     if state.is_dir():

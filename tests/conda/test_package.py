@@ -128,10 +128,10 @@ def test_it_comes_installs_and_goes_without_a_trace(conda: Conda) -> None:
 def test_what_somebody_has_changed_since_stays(conda: Conda) -> None:
     conda.change("python", "torchinstall", TORCHINSTALL_CPU="1")
     world = conda.world
-    place = ["--python", str(conda.prefix / "bin" / "python"), "--index-url", world.replica.url("cu126")]
-    subprocess.run([UV, "pip", "install", "-q", *place, "torch==2.13.0+cu126"], check=True)
+    place = ["--python", str(conda.prefix / "bin" / "python"), "--default-index", world.replica.url("cu126")]
+    subprocess.run([UV, "pip", "install", "-q", *place, "torch==2.14.1+cu126"], check=True)
     conda.change("python")
-    assert conda.installed()["torch"] == "2.13.0+cu126"
+    assert conda.installed()["torch"] == "2.14.1+cu126"
 
 
 def test_no_network_is_no_failure(conda: Conda) -> None:

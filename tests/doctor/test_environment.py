@@ -137,6 +137,18 @@ def test_a_cpu_build_by_accident_names_who_asked_for_torch(environment):
     assert found["plan"]["variant"].startswith("cu")
 
 
+def test_a_report_about_this_machine_is_read_with_its_facts(environment, tmp_path):
+    environment.add("torch", "2.9.1+cpu", **CPU)
+    (tmp_path / "error.txt").write_text("AssertionError: Torch not compiled with CUDA enabled")
+    machine = ("--sysroot", str(ROOT / "tests" / "machines" / "rtx4090-580-open"))
+    _code, alone = environment.doctor("--report", str(tmp_path / "error.txt"))
+    assert alone["findings"][0]["likely"] is True
+    code, found = environment.doctor("--live", "--report", str(tmp_path / "error.txt"), *machine)
+    assert (code, found["action"], ids(found)) == (3, "reinstall-with-variant", ["cpu-build"])
+    assert "likely" not in found["findings"][0]
+    assert "Torch not compiled" in found["findings"][0]["evidence"][0]
+
+
 def test_what_an_uninstall_left(environment):
     environment.add("torch", "2.13.0+cpu", **CPU)
     (environment.site / "~orch").mkdir()

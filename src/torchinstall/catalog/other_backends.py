@@ -93,7 +93,11 @@ class OtherBackends:
     @property
     def dependents(self) -> frozenset[str]:
         """The packages besides torch's companions of which it is known which torch they require."""
-        return frozenset(row.name for row in self._dependent_rows)
+        key = ("names of dependents",)
+        if key not in self.memo:
+            self.memo[key] = frozenset(row.name for row in self._dependent_rows)
+        names: frozenset[str] = self.memo[key]
+        return names
 
     @property
     def on_default(self) -> frozenset[str]:

@@ -76,9 +76,13 @@ def read_source(name: str) -> str:
 
 
 def _batch(lines: Iterator[str], options: Options, *, as_json: bool) -> int:
+    import gc
+
     from torchinstall.output.jsonout import dumps, error_to_json, plan_to_json
     from torchinstall.output.text import summary
 
+    # Plans are many small values without cycles: looking for such less often saves a seventh of the time.
+    gc.set_threshold(50_000, 20, 20)
     code = EXIT_OK
     write = sys.stdout.write
     for number, (identity, answer) in enumerate(app().plan_lines(lines, options), 1):

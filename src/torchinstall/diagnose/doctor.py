@@ -92,7 +92,8 @@ def diagnose(
     """
     cleaned = digest([text]) if text else ""
     situation = Situation(machine, request, catalog, symptoms=symptoms(cleaned, catalog.signatures.rows), text=cleaned)
-    found = sorted([*first, *_findings(situation)], key=lambda finding: _WEIGHT[finding.severity])
+    found = list(_once([*first, *_findings(situation)]))
+    found.sort(key=lambda finding: _WEIGHT[finding.severity])
     plan = situation.proposed
     decisive = next((f for f in found if f.severity != NOTE), None)
     if decisive is None and situation.installed is not None:
@@ -103,7 +104,7 @@ def diagnose(
     unknown = not serious and not _knows(situation, plan)
     if unknown and not any(finding.id not in _ASIDES for finding in found):
         found.append(_unrecognised(situation, cleaned))
-    return Diagnosis(action=action, findings=_once(found), machine=situation.machine, plan=plan, unknown=unknown)
+    return Diagnosis(action=action, findings=tuple(found), machine=situation.machine, plan=plan, unknown=unknown)
 
 
 def _findings(situation: Situation) -> list[Finding]:

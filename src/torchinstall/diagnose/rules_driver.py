@@ -254,7 +254,7 @@ def _newer_driver_helps(s: Situation) -> bool:
 
 
 def _question(s: Situation) -> str:
-    from torchinstall.diagnose.situation import WHICH_CARD
+    from torchinstall.diagnose.guess import WHICH_CARD
 
     return "" if s.gpus else WHICH_CARD
 

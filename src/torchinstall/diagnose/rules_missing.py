@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from torchinstall.diagnose.guess import WHICH_CARD, needs_card
 from torchinstall.diagnose.say import build, command, evidence, from_text, take, wheel_action
-from torchinstall.diagnose.situation import WHICH_CARD, resolve_needs_card
 from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, NONE, PIN_OLDER, REINSTALL, Finding
 from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED, Plan
 from torchinstall.model.plan import INSTALL as INSTALLABLE
@@ -29,7 +29,7 @@ def old_glibc(s: Situation) -> Finding | None:
         return None
     plan = s.newest
     if plan.outcome not in _FITTING:
-        if resolve_needs_card(plan) or plan.outcome == UNDETERMINED:
+        if needs_card(plan) or plan.outcome == UNDETERMINED:
             return from_text(symptom, PIN_OLDER, likely=True, question=WHICH_CARD) if symptom else None
         reason = plan.blocked.text if plan.blocked else ""
         return Finding(id="glibc", action=NO_SOLUTION, cause=reason, evidence=evidence(s, symptom), remedy=reason)
@@ -107,8 +107,8 @@ def _can_be_had(s: Situation, symptom: Symptom, plan: Plan) -> Finding:
     s.prefer(plan)
     return from_text(
         symptom, INSTALL if s.installed is None else REINSTALL, cause=cause, evidence=evidence(s, symptom),
-        remedy=take(plan), command=command(s, plan), likely=resolve_needs_card(plan),
-        question=WHICH_CARD if resolve_needs_card(plan) else "",
+        remedy=take(plan), command=command(s, plan), likely=needs_card(plan),
+        question=WHICH_CARD if needs_card(plan) else "",
     )  # fmt: skip
 
 
@@ -167,8 +167,8 @@ def not_installed(s: Situation) -> Finding | None:
         evidence=evidence(s),
         remedy=take(plan),
         command=command(s, plan).replace("--upgrade ", ""),
-        likely=resolve_needs_card(plan),
-        question=WHICH_CARD if resolve_needs_card(plan) else "",
+        likely=needs_card(plan),
+        question=WHICH_CARD if needs_card(plan) else "",
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from torchinstall.diagnose.guess import WHICH_CARD, needs_card
 from torchinstall.diagnose.installed import is_cpu
 from torchinstall.diagnose.say import build, command, evidence, from_text, take, wheel_action
-from torchinstall.diagnose.situation import WHICH_CARD, resolve_needs_card
 from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, REINSTALL, Finding
 from torchinstall.model.plan import INSTALL as INSTALLABLE
 from torchinstall.model.plan import SATISFIED, UNDETERMINED, Plan
@@ -80,7 +80,7 @@ def detection_failed(s: Situation) -> Finding | None:
         return None
     plan = s.asked
     action = INSTALL if s.installed is None else wheel_action(s, plan)
-    settled = not resolve_needs_card(plan)
+    settled = not needs_card(plan)
     return from_text(
         symptom,
         action,
@@ -146,7 +146,7 @@ def _other_build(s: Situation, name: str, cause: str, symptom: object, source: s
     plan = s.proposed
     if plan.outcome in _FITTING and plan.variant is not None:
         remedy = take(plan) + _overruled(s)
-        known = not resolve_needs_card(plan)
+        known = not needs_card(plan)
         return Finding(
             action=wheel_action(s, plan) if s.installed else REINSTALL,
             remedy=remedy,

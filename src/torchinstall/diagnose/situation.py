@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.diagnose.guess import guesses, likely_plan, needs_card
 from torchinstall.diagnose.installed import Installed, read_installed, readable
 from torchinstall.model.finding import Symptom
 from torchinstall.model.machine import Gpu, Machine, NvidiaDriver
-from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED, Alternative, Plan, Reason
+from torchinstall.model.plan import INSTALL, SATISFIED, UNDETERMINED, Alternative, Plan, Reason
 from torchinstall.model.request import Request
 from torchinstall.model.sentences import reason
 from torchinstall.model.variant import backend
-from torchinstall.model.version import numbers
 from torchinstall.resolve.decision import Decision, Question, decide
 from torchinstall.resolve.resolve import resolve
 from torchinstall.resolve.target import target_of
@@ -33,7 +33,6 @@ _COMPLAINT = re.compile(
     r"Traceback \(most recent|^\s{0,12}(?:\w{1,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Warning|Exception):|^ERROR:|^error:",
     re.MULTILINE,
 )
-_WHICH_CARD = "which card is it? `torchinstall detect --json` on that machine says it"
 
 
 class Situation:
@@ -252,74 +251,16 @@ class Situation:
                 return plan
         plan = resolve(bare, request, self.catalog)
         if plan.outcome == UNDETERMINED and plan.blocked is not None and plan.blocked.rule == "card-unknown":
-            return self._likely(bare, request) or plan
+            return likely_plan(bare, request, self.catalog) or plan
         return plan
-
-    def _likely(self, bare: Machine, request: Request) -> Plan | None:
-        """Return the plan that serves every card that an unknown one can be, giving up the newest cards first."""
-        for machine in self._guesses(bare):
-            plan = resolve(machine, request, self.catalog)
-            if plan.outcome == INSTALL:
-                known = {"card": "the card", "cards": ", ".join(sorted(self._codes(machine), key=numbers))}
-                text = "which card this is isn't known: the build serves cards of compute capability {cards}"
-                assumed = Reason(rule="card-assumed", text=text.format(**known), params=known)
-                return plan.replace(
-                    warnings=(assumed, *(w for w in plan.warnings if not w.rule.startswith("left-"))),
-                    devices=(),
-                    alternatives=(*self._others(machine, request, plan), *_by_driver(plan))[:4],
-                )
-        return None
-
-    def _others(self, machine: Machine, request: Request, plan: Plan) -> tuple[Alternative, ...]:
-        """Return what a card of one kind alone could have that is newer."""
-        found: dict[tuple[str, str], Alternative] = {}
-        for gpu in machine.gpus or ():
-            alone = resolve(machine.replace(gpus=(gpu,)), request, self.catalog)
-            if alone.outcome != INSTALL or alone.torch is None or alone.variant is None:
-                continue
-            if (alone.torch, alone.variant) == (plan.torch, plan.variant):
-                continue
-            facts = {"cc": gpu.compute_capability or ""}
-            text = f"the card is of compute capability {facts['cc']}"
-            why = Reason(rule="if-card", text=text, params=facts)
-            found.setdefault(
-                (alone.torch, alone.variant), Alternative(torch=alone.torch, variant=alone.variant, reason=why)
-            )
-        newest_first = sorted(found.values(), key=lambda way: numbers(way.torch), reverse=True)
-        return tuple(newest_first)[:3]
 
     def _settled(self) -> Machine:
         """Return the machine with an unknown NVIDIA card taken for the widest set of cards."""
-        unknown = resolve_needs_card(self.newest)
-        return next(iter(self._guesses(self.machine)), self.machine) if unknown else self.machine
-
-    def _guesses(self, machine: Machine) -> list[Machine]:
-        """Return machines in which the unknown NVIDIA cards are of every kind that torch is built for."""
-        if "nvidia" not in self.vendors():
-            return []
-        known = [gpu for gpu in self.gpus if gpu.vendor == "nvidia" and gpu.compute_capability]
-        codes = self._built_for()
-        guesses = []
-        while codes:
-            cards = tuple(Gpu(vendor="nvidia", name=f"a card of {cc}", compute_capability=cc) for cc in codes)
-            guesses.append(machine.replace(gpus=(*known, *cards)))
-            codes = codes[:-1]
-        return guesses
-
-    def _built_for(self) -> list[str]:
-        """Return the compute capabilities that the newest CUDA build has code for, oldest first."""
-        for build in self.catalog.builds(self.platform or "linux_x86_64"):
-            listed = self.catalog.arch_list(build)
-            if listed is not None and listed.sass:
-                return [f"{code // 10}.{code % 10}" for code in sorted(listed.sass)]
-        return []
+        unknown = needs_card(self.newest)
+        return next(iter(guesses(self.machine, self.catalog)), self.machine) if unknown else self.machine
 
     def _card_in_text(self) -> str | None:
         return _card_of(self.symptom("capability-warning")) or _card_of(self.symptom("no-kernel"))
-
-    @staticmethod
-    def _codes(machine: Machine) -> set[str]:
-        return {gpu.compute_capability for gpu in machine.gpus or () if gpu.compute_capability}
 
     def _completed(self, machine: Machine) -> Machine:
         """Return the machine with what the text itself tells of driver and card."""
@@ -343,28 +284,9 @@ class Situation:
         return machine
 
 
-def _by_driver(plan: Plan) -> tuple[Alternative, ...]:
-    return tuple(way for way in plan.alternatives if way.reason.rule.startswith("if-driver"))
-
-
 def _card_of(symptom: Symptom | None) -> str | None:
     return symptom.group("card").strip() or None if symptom is not None else None
 
 
-def resolve_needs_card(plan: Plan) -> bool:
-    """Tell whether a plan was made without knowing the card."""
-    return any(w.rule == "card-assumed" for w in plan.warnings) or (
-        plan.outcome == UNDETERMINED and plan.blocked is not None and plan.blocked.rule == "card-unknown"
-    )
-
-
-def is_blocked(plan: Plan) -> bool:
-    """Tell whether nothing published fits."""
-    return plan.outcome == BLOCKED
-
-
 def _dotted(sm: str) -> str:
     return f"{sm[:-1]}.{sm[-1]}" if sm else ""
-
-
-WHICH_CARD = _WHICH_CARD

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from packaging.requirements import Requirement
+
     from torchinstall.install.target import Target
 
 LOCKS = (
@@ -150,8 +152,6 @@ def broken_by(roots: Iterable[str | Path], new: Mapping[str, str], environment: 
     ``new``: name to version of what will be put in. ``environment``: the target's values for markers
     (PEP 508). Packages that are replaced themselves, or that are at odds already, don't count.
     """
-    from packaging.requirements import InvalidRequirement, Requirement
-
     wanted = {canonical(name): version for name, version in new.items()}
     everything = [row for root in dict.fromkeys(os.path.realpath(root) for root in roots) for row in installed(root)]
     now = {name: version for name, version, _ in everything}
@@ -160,12 +160,9 @@ def broken_by(roots: Iterable[str | Path], new: Mapping[str, str], environment: 
         if name in wanted:
             continue
         for text in requirements_of(info):
-            try:
-                requirement = Requirement(text)
-            except InvalidRequirement:
-                continue
-            other = canonical(requirement.name)
-            if other not in wanted or not requirement.specifier:
+            other = _name_in(text)
+            requirement = _requirement(text) if other in wanted else None
+            if requirement is None or not requirement.specifier:
                 continue
             if requirement.marker is not None and not requirement.marker.evaluate({**environment, "extra": ""}):
                 continue
@@ -174,6 +171,21 @@ def broken_by(roots: Iterable[str | Path], new: Mapping[str, str], environment: 
             if fitted and not admits(wanted[other], prereleases=True):
                 found.append(f"{name} {version} requires {other}{requirement.specifier}, and gets {wanted[other]}")
     return found
+
+
+def _name_in(text: str) -> str:
+    """Return the name that a requirement begins with; the rest is parsed only where the name matters."""
+    match = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text)
+    return canonical(match[0]) if match else ""
+
+
+def _requirement(text: str) -> Requirement | None:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
 
 
 def requirements_of(info: Path) -> list[str]:
@@ -194,16 +206,13 @@ def orphans(roots: Iterable[str | Path], variant: str | None) -> list[str]:
 
     They stay behind when torch changes its CUDA, some gigabytes each time.
     """
-    from packaging.requirements import InvalidRequirement, Requirement
-
     everything = [row for root in dict.fromkeys(os.path.realpath(root) for root in roots) for row in installed(root)]
+    if not any(_NVIDIA.fullmatch(name) for name, _, _ in everything):
+        return []
     required = set()
     for name, _, info in everything:
         for text in requirements_of(info):
-            try:
-                other = canonical(Requirement(text).name)
-            except InvalidRequirement:
-                continue
+            other = _name_in(text)
             if not _NVIDIA.fullmatch(name) or _NVIDIA.fullmatch(other):
                 required.add((name, other))
     major = (re.match(r"cu(\d+)\d$", variant or "") or [None, ""])[1]

@@ -87,7 +87,7 @@ def _damage(name: str, version: str, info: Path, root: str) -> Damage | None:
     stat = os.stat
     # Split by hand: neither hash nor size has a comma in it, and csv takes longer than the disk.
     for line in text.splitlines():
-        path, _, told = (line.rsplit(",", 2) + ["", ""])[:3]
+        path, _, told = [*line.rsplit(",", 2), "", ""][:3]
         if not told.isdigit() or "__pycache__" in path:
             continue
         if path[:1] == '"':

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 def check_sources(job: Job, default_url: str | None, session: Client) -> bool:
     """Tell whether the default index answers; raise ``IndexUnreachableError`` where one of the pins' doesn't.
 
-    Offline nothing is asked, and an index that was seen in this run isn't asked again. The default index is only told about, since what the plan needs of it may be in
-    the installer's cache.
+    Offline nothing is asked, and an index that was seen in this run isn't asked again. The default index is
+    only told about, since what the plan needs of it may be in the installer's cache.
     """
     if job.offline or job.settings.offline or session.offline:
         return True
+    known = {"default", *job.plan.catalog.confirmed}
     needed = {
         Question(url=pin.index, project=pin.name, kind=pin.kind)
         for pin in job.plan.packages
-        if pin.index not in {"default", *job.plan.catalog.confirmed} and pin.kind != "url" and local_path(pin.index) is None
+        if pin.index not in known and pin.kind != "url" and local_path(pin.index) is None
     }
     first = job.plan.packages[0].name if job.plan.packages else "pip"
     url = default_url or job.settings.default_index

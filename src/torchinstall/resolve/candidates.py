@@ -47,17 +47,19 @@ class Candidate:
 class Candidates:
     """The candidates of one decision, best first; each is judged when it is come to, and once."""
 
-    __slots__ = ("_builds", "_eligible", "_judge", "_judged")
+    __slots__ = ("_builds", "_eligible", "_firsts", "_judge", "_judged")
 
     def __init__(
         self,
         builds: tuple[Build, ...] = (),
         judge: Callable[[Build], Candidate] | None = None,
         eligible: tuple[int, ...] = (),
+        firsts: tuple[int, ...] = (),
     ) -> None:
         self._builds = builds
         self._judge = judge
         self._eligible = eligible
+        self._firsts = firsts
         self._judged: list[Candidate | None] = [None] * len(builds)
 
     def __len__(self) -> int:
@@ -83,6 +85,11 @@ class Candidates:
         """Go through the candidates of the backend that counts, best first: no other can fit, whatever is changed."""
         judged = self._judged
         return (judged[number] or self[number] for number in self._eligible)
+
+    @property
+    def firsts(self) -> tuple[int, ...]:
+        """The numbers of the two best builds of each variant, in order: the choice may be one, the other lost."""
+        return self._firsts
 
     def fitting(self) -> Iterator[Build]:
         """Go through the builds that fit, best first."""
@@ -113,7 +120,21 @@ def candidates(
         return Candidates()
     builds = _with_others(target.platform, selection, catalog)
     judge = _Judge(machine, request, selection, target, catalog, seen)
-    return Candidates(builds, judge.judge, judge.eligible(builds))
+    return Candidates(builds, judge.judge, judge.eligible(builds), _firsts(builds, catalog))
+
+
+def _firsts(builds: tuple[Build, ...], catalog: Catalog) -> tuple[int, ...]:
+    known = shelf(catalog, ("firsts",))
+    if id(builds) not in known:
+        count: dict[str, int] = {}
+        found = []
+        for number, build in enumerate(builds):
+            count[build.variant] = count.get(build.variant, 0) + 1
+            if count[build.variant] <= 2:  # noqa: PLR2004 - the choice, and the best that lost
+                found.append(number)
+        known[id(builds)] = (builds, tuple(found))  # with the builds, so that their id stays theirs
+    numbers_: tuple[int, ...] = known[id(builds)][1]
+    return numbers_
 
 
 def ranked(platform: str, catalog: Catalog) -> tuple[Build, ...]:

@@ -138,7 +138,11 @@ def rejections(decision: Decision, *, brief: bool = False) -> tuple[Rejection, .
     lost = []
     told: set[str] = set()
     chosen = (solution.build.torch, solution.build.variant) if solution is not None else None
-    for number, build in enumerate(decision.candidates.builds):
+    builds = decision.candidates.builds
+    # In batch mode one loser of each variant is enough; they are all found long before the oldest release.
+    numbered = decision.candidates.firsts if brief else range(len(builds))
+    for number in numbered:
+        build = builds[number]
         if (brief and build.variant in told) or (build.torch, build.variant) == chosen:
             continue
         lost_by = decision.candidates[number].why_not
