@@ -8,7 +8,7 @@ Functions: ``detect``, ``plan``, ``install``, ``verify``, ``diagnose``. Errors: 
 subclasses in ``torchinstall.errors``. Values: ``torchinstall.model``. Nothing is imported before it is used.
 """
 
-__version__ = "0.1.0"
+from torchinstall._version import __version__
 
 __all__ = ["TorchInstallError", "__version__", "detect", "diagnose", "install", "plan", "verify"]
 

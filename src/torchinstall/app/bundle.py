@@ -196,7 +196,7 @@ def _running() -> str:
 
 
 def _version() -> str:
-    from torchinstall import __version__
+    from torchinstall._version import __version__
 
     return __version__
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from torchinstall import __version__
+from torchinstall._version import __version__
 from torchinstall.catalog.merge import INDEXES, may_overlay, merged
 from torchinstall.catalog.row_reader import broken, top
 from torchinstall.errors import CatalogError

@@ -106,7 +106,7 @@ def _version(text: str | None) -> str | None:
 
 
 def _write_sarif(advised: Advised, name: str) -> None:
-    from torchinstall import __version__
+    from torchinstall._version import __version__
     from torchinstall.model.advice import Scan
     from torchinstall.output.jsonout import dumps
     from torchinstall.output.sarif import to_sarif

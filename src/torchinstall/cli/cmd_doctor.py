@@ -126,7 +126,7 @@ def _show(diagnosis: Diagnosis, arguments: argparse.Namespace, *, several: bool 
 
         print(dumps(diagnosis_to_json(diagnosis), indent=None if several else 1))
     elif arguments.bundle_report:
-        from torchinstall import __version__
+        from torchinstall._version import __version__
 
         for line in bundle_lines(diagnosis, {"torchinstall": __version__, "catalogue": _date(diagnosis)}):
             print(line.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from torchinstall import __version__
+from torchinstall._version import __version__
 from torchinstall.cli.parser import help_text, parse, wants_version
 from torchinstall.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_TARGET, TorchInstallError
 

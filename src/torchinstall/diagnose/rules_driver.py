@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchinstall.diagnose.say import build, command, evidence, from_text, take
 from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, PIN_OLDER, REINSTALL, Finding
 from torchinstall.model.plan import INSTALL as INSTALLABLE
-from torchinstall.model.plan import Plan, Reason
+from torchinstall.model.plan import Reason
 from torchinstall.model.variant import toolkit
 from torchinstall.model.version import numbers
 
@@ -257,6 +257,3 @@ def _question(s: Situation) -> str:
     from torchinstall.diagnose.guess import WHICH_CARD
 
     return "" if s.gpus else WHICH_CARD
-
-
-__all__ = ["Plan", "device_out_of_reach", "driver_dropped", "driver_old", "driver_state", "not_visible"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchinstall.diagnose.guess import WHICH_CARD, needs_card
 from torchinstall.diagnose.say import build, command, evidence, from_text, take, wheel_action
-from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, NONE, PIN_OLDER, REINSTALL, Finding
+from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, PIN_OLDER, REINSTALL, Finding
 from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED, Plan
 from torchinstall.model.plan import INSTALL as INSTALLABLE
 from torchinstall.model.version import at_least, numbers
@@ -223,14 +223,3 @@ def older_than_the_tables(s: Situation) -> Finding | None:
         likely=True,
         question="what does `torchinstall doctor` say on the machine itself?",
     )
-
-
-__all__ = [
-    "NONE",
-    "companion_without_wheel",
-    "conflict",
-    "locked_without_wheel",
-    "no_wheel",
-    "not_installed",
-    "old_glibc",
-]

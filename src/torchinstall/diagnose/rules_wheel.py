@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchinstall.diagnose.guess import WHICH_CARD, needs_card
 from torchinstall.diagnose.installed import is_cpu
-from torchinstall.diagnose.say import build, command, evidence, from_text, take, wheel_action
+from torchinstall.diagnose.say import command, evidence, from_text, take, wheel_action
 from torchinstall.model.finding import DRIVER, ENVIRONMENT, INSTALL, NO_SOLUTION, REINSTALL, Finding
 from torchinstall.model.plan import INSTALL as INSTALLABLE
 from torchinstall.model.plan import SATISFIED, UNDETERMINED, Plan
@@ -194,6 +194,3 @@ def _overruled(s: Situation) -> str:
 
 def _shown(s: Situation) -> str:
     return s.installed.shown if s.installed else ""
-
-
-__all__ = ["build", "cpu_build", "cpu_build_by_text", "detection_failed", "no_code"]

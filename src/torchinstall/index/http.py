@@ -10,7 +10,7 @@ import re
 import threading
 import time
 
-from torchinstall import __version__
+from torchinstall._version import __version__
 from torchinstall.index.location import host_of, redact
 from torchinstall.model.value import Value
 

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from torchinstall import __version__
+from torchinstall._version import __version__
 from torchinstall.index.location import canonical, redact
 from torchinstall.install.records import installed
 from torchinstall.install.snapshot import RECEIPT

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from torchinstall.resolve.backends import Verdicts
 
 
+_LONG_NAMES = 60
+"""Of many cards there are too many combinations to keep a sentence for each."""
+
+
 class Candidate:
     """One build, and by which rule it loses (``None``: it fits); the sentence is made when it is asked for."""
 
@@ -267,7 +271,7 @@ class _Judge:
     def _wrong_backend(self, variant: str, rule: str) -> Reason:
         selection = self._selection
         names = ", ".join(dict.fromkeys(card.name for card in selection.cards))
-        known = shelf(self._catalog, ("wrong backend", selection.backend, names))
+        known = shelf(self._catalog, ("wrong backend", selection.backend, names)) if len(names) < _LONG_NAMES else {}
         if variant not in known:
             target = names or f"a {selection.backend} machine"
             if selection.backend == "cpu":

@@ -140,7 +140,7 @@ def rejections(decision: Decision, *, brief: bool = False) -> tuple[Rejection, .
     chosen = (solution.build.torch, solution.build.variant) if solution is not None else None
     builds = decision.candidates.builds
     # In batch mode one loser of each variant is enough; they are all found long before the oldest release.
-    numbered = decision.candidates.firsts if brief else range(len(builds))
+    numbered = decision.candidates.firsts if brief and solution is not None else range(len(builds))
     for number in numbered:
         build = builds[number]
         if (brief and build.variant in told) or (build.torch, build.variant) == chosen:

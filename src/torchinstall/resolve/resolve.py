@@ -37,7 +37,8 @@ def resolve(
     request: what can't be is a plan too (``blocked``, ``undetermined``).
     """
     machine = completed(machine, catalog)
-    request = settled(request, select(machine, request, catalog).backend, catalog)
+    if any(wish.name in catalog.dependents for wish in request.wishes):
+        request = settled(request, select(machine, request, catalog).backend, catalog)
     question = Question(machine=machine, request=request, catalog=catalog, sightings=sightings)
     decision = decide(question)
     target = decision.target
