@@ -68,6 +68,16 @@ def test_the_hint_of_torch_is_overruled_where_it_names_what_never_was(doctor):
     assert "it is wrong" in first(answer).remedy
 
 
+def test_a_text_about_another_card_changes_none_that_has_a_name(doctor):
+    text = (
+        "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation."
+    )
+    answer = doctor(hand.linux(hand.nvidia("NVIDIA H100"), driver="535.154"), text, {"torch": "2.6.0+cu124"})
+    assert answer.machine.gpus[0].compute_capability is None
+    nameless = doctor(hand.linux(hand.nvidia("unknown")), text, {"torch": "2.6.0+cu124"})
+    assert nameless.machine.gpus[0].compute_capability == "12.0"
+
+
 def test_a_warning_about_a_card_that_is_served_is_a_false_alarm(doctor):
     spark = hand.nvidia("NVIDIA GB10", "12.1")
     text = (
@@ -328,6 +338,13 @@ def test_what_isn_t_recognised_says_what_would_help(doctor, text):
     assert answer.exit_code == 4
     assert answer.action == "none"
     assert "collect_env" in first(answer).remedy
+
+
+def test_a_compat_library_beside_a_geforce(doctor):
+    path = {"LD_LIBRARY_PATH": "/usr/local/cuda/compat:/usr/lib"}
+    answer = doctor(hand.linux(hand.RTX_4090), "", {"torch": "2.8.0+cu128"}, environment=path)
+    assert (answer.action, first(answer).id) == ("fix-environment", "compat-library")
+    assert doctor(hand.linux(hand.H100), "", {"torch": "2.8.0+cu128"}, environment=path).action == "none"
 
 
 def test_a_healthy_machine_keeps_what_it_has(doctor):

@@ -61,8 +61,10 @@ class Builder:
         self.call("copy", "--quiet", container, f"{root}/", "/")
         self.call("commit", "--quiet", "--rm", container, tag)
 
-    def build(self, tag: str, base: str, **arguments: str) -> subprocess.CompletedProcess[str]:
-        """Build the example; the exit code is that of the step that failed."""
+    def build(
+        self, tag: str, base: str, *, file: Path = DOCKER / "Dockerfile", **arguments: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Build the example, or another file; the exit code is that of the step that failed."""
         arguments = {
             "BASE": base,
             "TORCHINSTALL": "--no-index --find-links /wheelhouse torchinstall",
@@ -70,9 +72,8 @@ class Builder:
         }
         words = [word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")]
         volume = f"{self.wheels}:/wheelhouse:ro"
-        return self.call(
-            "bud", "--isolation", "chroot", "--volume", volume, "--tag", tag, *words, str(DOCKER), check=False
-        )
+        words += ["--file", str(file), str(DOCKER)]
+        return self.call("bud", "--isolation", "chroot", "--volume", volume, "--tag", tag, *words, check=False)
 
     def run(self, image: str, script: str) -> subprocess.CompletedProcess[str]:
         """Run a shell script in a container of an image, as in the image itself: no variables of a build."""

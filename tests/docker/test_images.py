@@ -1,4 +1,4 @@
-"""Three images from one Dockerfile: for a declared card, for the CPU, and for nobody in particular."""
+"""Images from one Dockerfile, for a declared card, for the CPU and for nobody; and one from an exported file."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 VERSION = "/opt/venv/lib/python3.11/site-packages/torch/version.py"
+
+LEFT = 'for place in /var/cache/torch "$HOME/.cache" /tmp; do find "$place" -type f; done 2>/dev/null'
+"""Lists what a build may have left behind."""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,7 @@ def test_images(builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         a_declared_card(builder, where)
         the_cpu_on_purpose(builder, where)
         nobody_in_particular(builder, where)
+        an_exported_file(builder, where, place)
     finally:
         place.close()
 
@@ -65,21 +69,31 @@ def a_declared_card(builder: Builder, where: dict[str, str]) -> None:
     done = builder.build("card", "base", **where, TORCHINSTALL_GPU="GTX 1080 Ti", TORCHINSTALL_DRIVER="580.95.05")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Verified" in done.stdout, "what can be proved without a device is proved in the build"
-    inside = builder.run(
-        "card", f"cat {VERSION}; find /var/cache/uv /root /tmp -type f; torchinstall verify; echo code $?"
-    )
+    inside = builder.run("card", f"cat {VERSION}; {LEFT}; torchinstall verify; echo code $?")
     assert "'2.14.1+cu126'" in inside.stdout
     # What can be proved without the card is; the rest is left to the machine that has it, and said.
     assert "on the machine with the card: torchinstall verify" in inside.stdout
     assert "code 0" in inside.stdout, inside.stdout
-    left = [line for line in inside.stdout.splitlines() if line.startswith(("/var/cache", "/tmp", "/root"))]
-    assert [path for path in left if not path.startswith("/root/.")] == []
+    left = [line for line in inside.stdout.splitlines() if line.startswith("/")]
+    assert left == [], "no cache and no temporary file stays in the layer"
     compiled = builder.run("card", "find /opt/venv -name '*.pyc' -path '*torch*'").stdout
     assert compiled == "", "nothing is byte-compiled unasked"
 
 
+def an_exported_file(builder: Builder, where: dict[str, str], place: world.World) -> None:
+    words = ("--gpu", "RTX 5090", "--driver", "570.86", "--python", "3.11", "torch", "torchvision")
+    made = place.run("export", "--format", "dockerfile", *words)
+    assert made.returncode == 0, made.stderr
+    file = place.folder / "Dockerfile.exported"
+    file.write_text(made.stdout, "utf-8")
+    done = builder.build("exported", "base", file=file, **where)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "'2.11.0+cu128'" in builder.run("exported", f"cat {VERSION}").stdout
+
+
 def the_cpu_on_purpose(builder: Builder, where: dict[str, str]) -> None:
-    done = builder.build("cpu", "base", **where, TORCHINSTALL_CPU="1", UV_COMPILE_BYTECODE="1", PACKAGES="torch==2.14.*")
+    wanted = {"TORCHINSTALL_CPU": "1", "UV_COMPILE_BYTECODE": "1", "PACKAGES": "torch==2.14.*"}
+    done = builder.build("cpu", "base", **where, **wanted)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "This is a CPU build" in done.stdout
     script = f"cat {VERSION}; torchinstall verify; echo code $?; find /opt/venv -name '*.pyc' -path '*torch*'"

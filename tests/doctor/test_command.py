@@ -68,6 +68,15 @@ def test_collect_env_tells_machine_installed_and_cause(tmp_path):
     assert {way["torch"] for way in found["plan"]["alternatives"]} >= {"2.15.0"}
 
 
+def test_several_machines_in_one_text(tmp_path):
+    other = COLLECT_ENV.replace("RTX 5090", "RTX 4090").replace("570.124.04", "580.95.05")
+    code, out, _err = run("--json", "--report", "-", stdin=COLLECT_ENV + "\n" + other, cwd=tmp_path)
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert code == 3
+    assert (first["action"], second["action"]) == ("reinstall-with-variant", "none")
+    assert second["machine"]["gpus"][0]["name"].endswith("RTX 4090")
+
+
 def test_several_reports_are_one_machine(tmp_path):
     (tmp_path / "env.txt").write_text(COLLECT_ENV)
     (tmp_path / "log.txt").write_text("Error 802: system not yet initialized")

@@ -149,6 +149,15 @@ def test_a_report_about_this_machine_is_read_with_its_facts(environment, tmp_pat
     assert "Torch not compiled" in found["findings"][0]["evidence"][0]
 
 
+def test_a_network_that_can_t_work(environment):
+    environment.add("torch", "2.13.0+cpu", **CPU)
+    code, found = environment.doctor(HTTPS_PROXY="https://user:secret@proxy.example:3128", SSL_CERT_FILE="/no/such.pem")
+    assert (code, sorted(ids(found))) == (3, ["certificate-missing", "proxy-scheme"])
+    assert "secret" not in json.dumps(found)
+    code, found = environment.doctor(HTTPS_PROXY="http://proxy.example:3128")
+    assert (code, ids(found)) == (0, [])
+
+
 def test_what_an_uninstall_left(environment):
     environment.add("torch", "2.13.0+cpu", **CPU)
     (environment.site / "~orch").mkdir()

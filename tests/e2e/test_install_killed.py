@@ -226,6 +226,7 @@ def test_the_disk_is_full(on_small_disk: Ground, small_disk: Path, record_proper
     (small_disk / "ballast").write_bytes(b"x" * (free - 200_000))
     done = ground.upgrade()
     assert done.returncode == 7, done.stdout + done.stderr
+    assert "not enough space" in done.stderr, "known before anything was changed"
     assert tree(world.venv) == before
 
 

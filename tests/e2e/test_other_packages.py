@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from replica import Behaviour, Card, StubWheel
 from world import World, tree
+
+from replica import Behaviour, Card, StubWheel
 
 PASCAL = Behaviour("works-cuda", cards=(Card("NVIDIA GeForce GTX 1080 Ti", (6, 1)),))
 MACHINE = "gtx1080ti-580-closed"

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -227,7 +228,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_on_the_command_line() -> None:
+def test_on_the_command_line(tmp_path: Path) -> None:
     done = run("cu130", "--gpu", "RTX 3090", "--driver", "550.54.15", "--os", "linux", "--python", "3.12")
     assert done.returncode == 3, done.stderr
     assert done.stdout.startswith("No ")
@@ -238,6 +239,19 @@ def test_on_the_command_line() -> None:
     assert document["possible"] is True
     assert document["chosen"] == {"torch": "2.14.1", "variant": "cu126"}
     assert all(why["rule"] and why["text"] for why in document["why"])
+    machine = tmp_path / "machine.json"
+    machine.write_text(
+        json.dumps({"os": {"name": "linux"}, "arch": "x86_64", "python": {"version": "3.12.1"},
+                    "gpus": [{"vendor": "amd", "gfx": "gfx906"}]})
+    )  # fmt: skip
+    told = json.loads(run("rocm7.2", "--machine", str(machine), "--json").stdout)
+    assert (told["possible"], told["why"][0]["rule"]) == (False, "rocm-libraries")
+    assert told["chosen"] == {"torch": "2.9.1", "variant": "rocm6.3"}
+    report = tmp_path / "smi.txt"
+    report.write_text("GPU 0: NVIDIA GeForce GTX 1080 Ti (UUID: GPU-11111111-2222-3333-4444-555555555555)\n")
+    smi = run("2.15.0", "--report", str(report), "--os", "linux", "--python", "3.12", "--json")
+    assert json.loads(smi.stdout)["why"][0]["rule"] == "no-kernel", smi.stdout + smi.stderr
+    assert run("cu130", "--machine", str(machine), "--report", str(report)).returncode == 2
     bad = run("--gpu", "none", "numpy")
     assert bad.returncode == 2
     assert "Traceback" not in bad.stderr

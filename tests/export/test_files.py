@@ -15,7 +15,7 @@ from torchinstall.errors import UsageError
 from torchinstall.export.dockerfile import dockerfile_text
 from torchinstall.export.environment import environment_text
 from torchinstall.export.places import public
-from torchinstall.export.project import Part, edited
+from torchinstall.export.project import Part, edited, pythons_without_wheels
 from torchinstall.export.requirements import requirements_text
 from torchinstall.export.snippets import pdm_text, poetry_text
 from torchinstall.model.plan import CatalogInfo, Pin, Plan
@@ -136,6 +136,17 @@ class TestProjectText:
         with pytest.raises(UsageError, match="other sources"):
             project(text, plan())
         assert "corp" in project(text, plan(), replace=True)
+
+    @pytest.mark.parametrize(
+        ("promised", "told"),
+        [(">=3.8", True), (">=3.10", True), (">=3.11", False), (">=3.12,<3.13", False), ("", True)],
+    )
+    def test_a_python_that_the_plan_has_no_wheels_for(self, promised: str, told: bool) -> None:
+        one = plan("2.15.0", "cu132").replace(pythons=("3.11", "3.12", "3.13", "3.13t"))
+        line = f'requires-python = "{promised}"\n' if promised else ""
+        words = pythons_without_wheels(f'[project]\nname = "x"\nversion = "1"\n{line}', one)
+        assert bool(words) == told
+        assert not told or '">=3.11"' in words
 
     def test_dependencies_made_by_the_back_end(self) -> None:
         with pytest.raises(UsageError, match="aren't in pyproject"):

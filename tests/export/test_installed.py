@@ -60,6 +60,23 @@ def test_requirements_without_a_look_carry_the_variant(place: Place) -> None:
     assert place.family(by_pip) == place.family(by_uv) == expected
 
 
+def test_a_folder_of_this_machine_is_said(place: Place) -> None:
+    folder = place.folder / "folder of wheels"
+    wheel = next(w for w in place.world.replica._variants["cu126"]["torch"] if w.version == "2.14.1+cu126")
+    place.world.replica.flat_dir(folder, wheel)
+    place.world.replica.fault("/whl/cu126/*", status=503)
+    words = ("export", "--format", "requirements", "--python", sys.executable, *PASCAL, "torch")
+    done = place.world.run(*words, UV_FIND_LINKS=str(folder))
+    place.world.replica.heal()
+    assert done.returncode == 0, done.stderr
+    assert "is a folder of this machine" in " ".join(done.stderr.split())
+    path = place.folder / "from-folder.txt"
+    path.write_text(done.stdout, "utf-8")
+    environment = place.environment("r-folder")
+    place.pip(environment, "-r", str(path))
+    assert place.family(environment) == {"torch": "2.14.1+cu126"}
+
+
 def test_the_default_indexs_own_build(place: Place) -> None:
     path = written(place, "requirements", *BLACKWELL, "torch", "torchvision")
     environment = place.environment("r-default")

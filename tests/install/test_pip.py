@@ -166,3 +166,15 @@ def test_a_python_that_brings_no_pip_borrows_one(replica, target, tmp_path, monk
     assert program.path == str(tmp_path / "scratch" / "pip")
     with pytest.raises(InstallError, match="there is no pip"):
         find_pip(target.python, {**environ, "UV_FIND_LINKS": str(tmp_path / "nothing")}, tmp_path / "more")
+
+
+def test_all_hashes_are_checked_where_all_are_given(replica, target):
+    where = replica.url("cu126")
+    good = {f"torch=={w.version}": w.sha256 for w in replica._variants["cu126"]["torch"]}
+    rest = {f"{name}==1.0": replica._default[name][0].sha256 for name in ("filelock", "app")}
+    work = job(target, pin("torch", "2.14.1+cu126", where), others=["app"])
+    for name in (*good, *rest):
+        with pytest.raises(InstallError):
+            pip().install(work.replace(hashes={**good, **rest, name: "0" * 64}))
+    pip().install(work.replace(hashes={**good, **rest}))
+    assert set(versions(target)) == {"torch", "filelock", "app"}

@@ -107,6 +107,8 @@ def install(
     keep: bool = False,
     yes: bool = False,
     replace_vendor_build: bool = False,
+    require_hashes: bool = False,
+    installer: str = "uv",
     sysroot: Path | None = None,
 ) -> Installed:
     """Detect, resolve, install and verify; the environment is as it was after any end but success.
@@ -121,7 +123,8 @@ def install(
         requirements=requirements, variant=variant, cpu=cpu, require_gpu=require_gpu, gpu=gpu, driver=driver,
         python=python, venv=venv, system=system, mirror=mirror, offline=offline, upgrade=upgrade, pre=pre,
         allow_older=allow_older, dry_run=dry_run, verify=verify, keep=keep, yes=yes,
-        replace_vendor_build=replace_vendor_build, sysroot=sysroot,
+        replace_vendor_build=replace_vendor_build,
+        require_hashes=require_hashes, installer=installer, sysroot=sysroot,
     )  # fmt: skip
     done = run(_app(), options, show=lambda _planned: None, ask=lambda _question: False, progress=False)
     chosen = done.planned.plan

@@ -99,7 +99,12 @@ def needed_space(app: App, job: Job, options: Options) -> Space | None:
 
     if ample(job, app.environ):
         return None
-    wheels = with_sizes(locker(app).lock(job), app.client(offline=job.offline))
+    try:
+        wheels = with_sizes(locker(app).lock(job), app.client(offline=job.offline))
+    except InstallError:
+        if options.installer == "pip":
+            return None  # pip may do what uv can't; sizes are then left to the file system
+        raise
     return space_of(job, wheels, options.installer)
 
 

@@ -38,10 +38,19 @@ class Planned(Value):
 class App:
     """The ground that the use cases stand on. Holds environment variables and working directory, and no other state."""
 
-    def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
+    def __init__(self, environ: Mapping[str, str], cwd: Path | None = None) -> None:
         self.environ = dict(environ)
-        self.cwd = cwd
+        self._cwd = cwd
         self._catalog: Catalog | None = None
+
+    @property
+    def cwd(self) -> Path:
+        """Return the working directory; that of the process where no other was named."""
+        if self._cwd is None:
+            from pathlib import Path
+
+            self._cwd = Path.cwd()
+        return self._cwd
 
     @property
     def catalog(self) -> Catalog:
@@ -245,36 +254,45 @@ class App:
         so that of this one's settings only the default index counts.
         """
         from torchinstall.install.settings import Settings, read_settings
-        from torchinstall.resolve.asked import with_asked
-        from torchinstall.resolve.mirrors import AUTO, with_origin_hashes
         from torchinstall.resolve.resolve import resolve
 
-        if (options.mirror or "").lower() == AUTO:
-            from torchinstall.app.mirror import fastest
+        if options.mirror:
+            from torchinstall.resolve.mirrors import AUTO
 
-            options = options.replace(mirror=fastest(self, machine, options, target))
+            if options.mirror.lower() == AUTO:
+                from torchinstall.app.mirror import fastest
+
+                options = options.replace(mirror=fastest(self, machine, options, target))
         prefix = self.cwd / target.prefix if target is not None and target.prefix else None
-        settings = read_settings(self.environ, cwd=self.cwd, prefix=prefix)
+        settings = read_settings(self.environ, cwd=self._cwd, prefix=prefix)
         if elsewhere:
             settings = Settings(default_index=settings.default_index, offline=settings.offline)
         request = self.request(options, settings, machine)
         request = request.replace(constraints=request.constraints + constraints)
         if asked:
+            from torchinstall.resolve.asked import with_asked
+
             request = with_asked(request, asked, machine, self.catalog)
         sightings = self._look(machine, request, settings)
         plan = resolve(machine, request, self.catalog, sightings)
-        plan = with_origin_hashes(plan, sightings) if request.mirror else plan
+        if request.mirror:
+            from torchinstall.resolve.mirrors import with_origin_hashes
+
+            plan = with_origin_hashes(plan, sightings)
         return Planned(machine=machine, request=request, plan=plan, target=target, settings=settings)
 
     def _look(self, machine: Machine, request: Request, settings: Settings) -> Sightings:
         """Ask the pages that matter until the choice rests on pages that were asked; folders also offline."""
         from torchinstall.model.sighting import Sightings
-        from torchinstall.resolve.decision import Question as Asked
-        from torchinstall.resolve.decision import decide
-        from torchinstall.resolve.pages import OwnSources, pages
         from torchinstall.resolve.pages import offline as no_network
 
         offline = request.offline
+        if offline and not self._has_folders(request, settings):
+            return Sightings(listings=no_network(self.catalog))
+        from torchinstall.resolve.decision import Question as Asked
+        from torchinstall.resolve.decision import decide
+        from torchinstall.resolve.pages import OwnSources, pages
+
         own = OwnSources(
             default_index=settings.default_index or ("" if offline else _default_index()),
             extra_indexes=settings.extra_indexes,
@@ -304,6 +322,13 @@ class App:
             found = look(asked, limit_s=LOOK_LIMIT_S, session=client)
             sightings = Sightings(listings=sightings.listings + found)
         return sightings
+
+    def _has_folders(self, request: Request, settings: Settings) -> bool:
+        """Tell whether there may be a folder to look into without a network; the shipped data names none."""
+        from torchinstall.catalog.locate import VARIABLE
+
+        named = (request.mirror, settings.default_index, settings.extra_indexes, settings.find_links)
+        return any(named) or bool(self.environ.get(VARIABLE))
 
     def request(self, options: Options, settings: Settings | None, machine: Machine | None) -> Request:
         """Return the request of these options, with the constraints that uv and pip are configured with."""

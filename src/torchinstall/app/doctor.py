@@ -9,7 +9,7 @@ from torchinstall.model.machine import Machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torchinstall.app.base import App
     from torchinstall.errors import TorchInstallError
@@ -43,16 +43,14 @@ def doctor_texts(app: App, options: Options, machine_text: str | None = None) ->
     from torchinstall.diagnose.doctor import diagnose
 
     texts = [read_report(app, name) for name in options.reports]
-    joined = "\n".join(cleaned for _raw, cleaned in texts)
     request = app.request(options, None, None)
+    joined = "\n".join(cleaned for _raw, cleaned in texts)
     if machine_text is not None:
-        machines = [app.read_machine(machine_text, options)]
+        told = [(app.read_machine(machine_text, options), joined)]
     else:
-        machines = [app.declared(app.completed(machine), options) for machine in _machines(app, texts)]
-    if not machines:
-        # Nothing tells of a machine: what is declared by options counts, and the text.
-        machines = [app.declared(app.completed(Machine()), options)]
-    return [diagnose(machine, request, app.catalog, text=joined) for machine in machines]
+        # What isn't told is filled in: the running machine's system, and what the options declare.
+        told = [(app.declared(app.completed(machine), options), text) for machine, text in _machines(app, texts)]
+    return [diagnose(machine, request, app.catalog, text=text) for machine, text in told]
 
 
 def read_report(app: App, name: str) -> tuple[str, str]:
@@ -105,11 +103,19 @@ def _encoding(head: bytes) -> str:
     return ""
 
 
-def _machines(app: App, texts: Iterable[tuple[str, str]]) -> list[Machine]:
-    """Return the machines that the texts tell of; plain texts are read together, as parts of one machine."""
+def _machines(app: App, texts: Sequence[tuple[str, str]]) -> list[tuple[Machine, str]]:
+    """Return the machines that the texts tell of, each with the text that is about it.
+
+    Plain texts are read together, as parts of one machine, unless a tool's report begins in them more than
+    once. Texts that tell of no machine are about an unknown one.
+    """
+    from torchinstall.diagnose.text import reports_in
     from torchinstall.probe.pasted import read_pasted
 
+    cards = app.catalog.card
     documents = [raw for raw, _cleaned in texts if raw.lstrip().startswith(("{", "["))]
     plain = "\n".join(cleaned for raw, cleaned in texts if raw not in documents or not raw)
-    wholes = [*documents, *([plain] if plain.strip() else [])]
-    return [machine for text in wholes for machine in read_pasted(text, cards=app.catalog.card)]
+    found = [(machine, plain) for raw in documents for machine in read_pasted(raw, cards=cards)]
+    for part in reports_in(plain):
+        found += [(machine, part) for machine in read_pasted(part, cards=cards)]
+    return found or [(Machine(), "\n".join(cleaned for _raw, cleaned in texts))]

@@ -93,7 +93,7 @@ def export(
         path=str(path),
         before=before,
         planned=tuple(plans),
-        notes=_notes(format, plans),
+        notes=_notes(format, plans, text),
         difference=difference(before or "", text, name=path.name),
     )
 
@@ -202,19 +202,29 @@ def _text(
     if format == "dockerfile":
         from torchinstall.export.dockerfile import dockerfile_text
 
-        return dockerfile_text(first.plan, gpus=options.gpus, drivers=options.drivers)
+        return dockerfile_text(first.plan, gpus=options.gpus, drivers=options.drivers, mirror=options.mirror or "")
     from torchinstall.export.requirements import requirements_text
 
     return requirements_text(first.plan, flavour=flavour)
 
 
-def _notes(format: str, plans: Sequence[Planned]) -> tuple[str, ...]:  # noqa: A002
-    from torchinstall.export.places import has_credentials
+def _notes(format: str, plans: Sequence[Planned], text: str) -> tuple[str, ...]:  # noqa: A002
+    from torchinstall.export.places import has_credentials, local_folder
     from torchinstall.export.requirements import left_out
 
-    notes = []
+    notes: list[str] = []
     if any(has_credentials(planned.plan) for planned in plans):
         notes.append("user and password of an index are left out: give them to the installer by netrc or variables")
+    for planned in plans:
+        plan = planned.plan
+        notes += [plan.fallback.text] if plan.fallback is not None else []
+        folders = dict.fromkeys(pin.index for pin in plan.packages if local_folder(pin))
+        notes += [f"{folder} is a folder of this machine: elsewhere the file finds nothing there" for folder in folders]
+    if format == "uv":
+        from torchinstall.export.project import pythons_without_wheels
+
+        found = (pythons_without_wheels(text, planned.plan) for planned in plans)
+        notes += [words for words in dict.fromkeys(found) if words]
     out = left_out(plans[0].plan) if format in {"requirements", "environment"} else ()
     if out:
         notes.append(f"left out, since the file names one index for all of it: {', '.join(out)}; install them after it")

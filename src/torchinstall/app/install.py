@@ -10,6 +10,7 @@ from torchinstall.app.around import (
     project_risks,
     python_of,
     with_hashes,
+    write_constraints,
 )
 from torchinstall.app.base import Planned
 from torchinstall.app.bound import bound_dependencies
@@ -108,7 +109,11 @@ def _install(
     if plan.outcome == SATISFIED and not plan.others:
         if verdict is None and options.verify:
             verdict = proof(app, target, planned)
-        return Installed(planned=planned, verdict=verdict)
+        done = Installed(planned=planned.replace(target=target), verdict=verdict)
+        if options.write_constraints is not None and not options.dry_run:
+            whole = target.with_facts(planned.machine.python)
+            done = done.replace(constraints=write_constraints(app, whole, options.write_constraints))
+        return done
     tell(beforehand(planned, target))
     for question in [*risks(planned, options), *project_risks(app, target)]:
         if not (options.yes or options.dry_run or ask(question)):

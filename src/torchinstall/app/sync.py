@@ -58,7 +58,10 @@ def sync(
     target = app.target(options)
     machine = app.seen(options, target)
     project = _project(app)
-    exported = export(app, options.replace(venv=None), "uv", output=str(project)) if project is not None else None
+    exported = None
+    if project is not None:
+        here = options.replace(venv=None, python=str(target.python)) if target.exists else options
+        exported = export(app, here, "uv", output=str(project))
     if exported is not None and exported.stopped is not None:
         show(exported.stopped)
         return Synced(drifted=False, exported=exported)
@@ -70,10 +73,10 @@ def sync(
         if not options.dry_run:
             mended = write(exported)
             locked = _lock(app, Path(exported.path).parent)
-    # The project has been told already: what would be asked of a lock-managed environment is answered.
-    wanted = options.replace(
-        yes=options.yes or mended or _is_right(exported), requirements=_wanted(app, options, exported)
-    )
+    # The way back to what was installed is no downgrade; and of a lock-managed project that says the same by now
+    # nothing needs to be asked.
+    yes = options.yes or drifted or mended or (exported is not None and not exported.difference)
+    wanted = options.replace(yes=yes, requirements=_wanted(app, options, exported))
     done = install(app, wanted, show=show, ask=ask, tell=tell, progress=progress)
     return Synced(drifted=drifted, culprits=culprits, exported=exported, mended=mended, locked=locked, installed=done)
 
@@ -159,14 +162,13 @@ def _locked(project: Path | None) -> list[str]:
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    from torchinstall.errors import UsageError
+    from torchinstall.install.config_files import read_toml
+
     try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return {}
+        return read_toml(path) if path.is_file() else {}
+    except UsageError:
+        return {}  # a lock that nobody can read tells nothing; uv says more of it
 
 
 def _project(app: App) -> Path | None:
@@ -186,10 +188,6 @@ def _wanted(app: App, options: Options, exported: Exported | None) -> tuple[str,
     own = wishes(exported.text, app.catalog.family)
     asked = {project_name(text) for text in options.requirements}
     return (*options.requirements, *(text for text in own if project_name(text) not in asked))
-
-
-def _is_right(exported: Exported | None) -> bool:
-    return exported is not None and not exported.difference
 
 
 def _lock(app: App, folder: Path) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from torchinstall.catalog.mirrors import Mirror
     from torchinstall.catalog.overlay import Overlay
     from torchinstall.catalog.parse_tables import CudaTables, Indexes, MpsFloor
+    from torchinstall.catalog.prepared import Prepared
     from torchinstall.catalog.rows import Build, Companion, Floor, Generation, Release, Tegra
     from torchinstall.model.advice import Advice
     from torchinstall.model.cause import Cause, Signatures
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
 
         def minors(self) -> tuple[str, ...]:
             """Return the torch minors that have a file, such as ``2.15``."""
+
+        @property
+        def prepared(self) -> Prepared | None:
+            """What these files come to, where that was worked out when the wheel was built."""
 
 
 _VENDOR_OF = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
@@ -61,6 +66,7 @@ class Catalog(OtherBackends):
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._prepared = reader.prepared
         self._files: dict[str, Any] = {}
         self._by_minor: dict[str, tuple[Release, ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
@@ -101,19 +107,26 @@ class Catalog(OtherBackends):
     def releases(self) -> tuple[Release, ...]:
         """All torch releases, newest first."""
         if self._releases is None:
-            found = [release for minor in self._reader.minors() for release in self._minor(minor)]
+            if self._prepared is not None:
+                found = [release for torch in self._prepared.versions if (release := self.release(torch))]
+            else:
+                found = [release for minor in self._reader.minors() for release in self._minor(minor)]
             self._releases = tuple(sorted(found, key=lambda release: numbers(release.torch), reverse=True))
         return self._releases
 
     @property
     def yanked(self) -> frozenset[str]:
         """The releases that were withdrawn from the default index."""
+        if self._prepared is not None:
+            return self._prepared.yanked
         if self._yanked is None:
             self._yanked = frozenset(release.torch for release in self.releases if release.yanked)
         return self._yanked
 
     def release(self, torch: str) -> Release | None:
         """Return one release by its version without a local part, ``None`` where it isn't known."""
+        if torch not in self._by_torch and self._prepared is not None:
+            self._by_torch[torch] = self._prepared.release(torch)
         if torch not in self._by_torch:
             minor = ".".join(torch.split(".")[:2])
             known = self._minor(minor) if minor in self._reader.minors() else ()
@@ -128,6 +141,8 @@ class Catalog(OtherBackends):
 
     def builds(self, platform: str) -> tuple[Build, ...]:
         """Return every build of a platform, newest torch first, withdrawn ones included."""
+        if platform not in self._builds and self._prepared is not None:
+            self._builds[platform] = self._prepared.builds(platform)
         if platform not in self._builds:
             self._builds[platform] = tuple(
                 build for release in self.releases for build in release.builds if build.platform == platform
@@ -136,6 +151,8 @@ class Catalog(OtherBackends):
 
     def default_variant(self, torch: str, platform: str) -> str | None:
         """Return the variant that the default index serves on a platform, ``None`` where it serves none."""
+        if self._prepared is not None:
+            return self._prepared.default_variant(torch, platform)
         release = self.release(torch)
         if release is None:
             return None
@@ -175,7 +192,7 @@ class Catalog(OtherBackends):
     def _arch_list(self, build: Build) -> ArchList | None:
         if backend(build.variant) != "cuda":
             return None
-        lists: dict[tuple[str, str, str], ArchList] = self._file("arch.json", parse_arch_lists)
+        lists = self.arch_lists()
         own = lists.get((build.torch, build.variant, build.platform))
         if own is not None:
             return own
@@ -185,6 +202,13 @@ class Catalog(OtherBackends):
         # The other list may be measured; that it holds here too is only declared.
         worse = max(other.status, DECLARED, key=STATUSES.index)
         return other.replace(platform=build.platform, status=worse, inherited_from=_LIST_PLATFORM)
+
+    def arch_lists(self) -> dict[tuple[str, str, str], ArchList]:
+        """Return the lists of GPU code that are known, by torch, variant and platform."""
+        if "arch.json" not in self._files and self._prepared is not None:
+            self._files["arch.json"] = self._prepared.arch_lists()
+        lists: dict[tuple[str, str, str], ArchList] = self._file("arch.json", parse_arch_lists)
+        return lists
 
     def cuda_floor(self, major: int) -> Floor | None:
         """Return the lowest drivers for wheels of one CUDA major."""
@@ -276,7 +300,10 @@ class Catalog(OtherBackends):
     def joint(self) -> tuple[str, ...]:
         """The names that are chosen together: torch, and what has rows that pair it with torch."""
         if self._joint is None:
-            paired = {row.name for release in self.releases for row in release.companions}
+            if self._prepared is not None:
+                paired = self._prepared.paired
+            else:
+                paired = frozenset(row.name for release in self.releases for row in release.companions)
             known = sorted(self.dependents)
             self._joint = ("torch", *(name for name in self.family if name in paired), "torch-npu", *known)
         return self._joint

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from torchinstall.catalog.rows import Build, Companion
+from torchinstall.model.pattern import pattern
 from torchinstall.model.variant import backend, toolkit
 from torchinstall.model.version import numbers
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from torchinstall.catalog.backend_rows import Dependent
 
-_NAMED = re.compile(r"([a-z0-9-]+)(.*)")
+_NAMED = pattern(r"([a-z0-9-]+)(.*)")
 
 
 def dependents_of(name: str, build: Build, rows: Iterable[Dependent], default: str | None) -> tuple[Companion, ...]:

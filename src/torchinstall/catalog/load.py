@@ -6,7 +6,7 @@ import json
 import os
 
 from torchinstall.catalog.catalog import Catalog
-from torchinstall.catalog.locate import NO_OVERLAY, find_index_data, overlay_dir
+from torchinstall.catalog.locate import NO_OVERLAY, VARIABLE, cache_folder, data_folder, overlay_dir
 from torchinstall.catalog.row_reader import broken
 from torchinstall.errors import CatalogError
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
+
+    from torchinstall.catalog.prepared import Prepared
 
 _PREFIX = "torch-"
 
@@ -28,8 +30,11 @@ def load_catalog(directory: Path | None = None) -> Catalog:
     Raises ``CatalogError`` where there is no data, and where a file is broken,
     naming file and row; the latter also from the look-ups.
     """
-    shipped = FolderReader(directory or find_index_data())
-    if directory is None and not os.environ.get(NO_OVERLAY):
+    if directory is not None:
+        return Catalog(FolderReader(directory))
+    shipped = FolderReader(data_folder(), own=not os.environ.get(VARIABLE))
+    # As in overlay_dir, without its import of pathlib: mostly there is none.
+    if not os.environ.get(NO_OVERLAY) and os.path.isdir(os.path.join(cache_folder(os.environ), "catalog")):
         path = overlay_file(shipped, os.environ)
         if path is not None and path.is_file():
             return overlaid(shipped, path)
@@ -68,16 +73,24 @@ def overlay_file(shipped: FolderReader, environ: Mapping[str, str]) -> Path | No
 
 
 class FolderReader:
-    """Data files in a folder."""
+    """Data files in a folder. ``own``: they came with torchinstall, and may be prepared."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | str, *, own: bool = False) -> None:
+        self._folder = str(folder)
+        self.prepared: Prepared | None = None
+        if own:
+            from torchinstall.catalog.prepared import open_prepared
+
+            self.prepared = open_prepared(self._folder)
         self._minors: tuple[str, ...] | None = None
 
     def read(self, name: str) -> Any:
         """Return the JSON document of one file; raises ``CatalogError`` where it can't be read."""
+        if self.prepared is not None and (document := self.prepared.document(name)) is not None:
+            return document
         try:
-            text = (self._folder / name).read_text(encoding="utf-8")
+            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
+                text = file.read()
         except OSError as error:
             raise broken(name, "", f"can't be read ({error.strerror or error})") from error
         except UnicodeDecodeError as error:
@@ -90,6 +103,10 @@ class FolderReader:
     def minors(self) -> tuple[str, ...]:
         """Return the torch minors that have a file."""
         if self._minors is None:
-            paths = (self._folder / "releases").glob(f"{_PREFIX}*.json")
-            self._minors = tuple(sorted(path.stem.removeprefix(_PREFIX) for path in paths))
+            try:
+                names = os.listdir(os.path.join(self._folder, "releases"))
+            except OSError:
+                names = []  # no releases are known; meta.json was there
+            files = [name for name in names if name.startswith(_PREFIX) and name.endswith(".json")]
+            self._minors = tuple(sorted(name.removeprefix(_PREFIX).removesuffix(".json") for name in files))
         return self._minors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from torchinstall.model.pattern import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _NOISE = frozenset(_MAKERS | {"graphics", "gpu", "generation", "with", "design",
 # Product lines that people leave out: "4090", "7900 XTX", "B580", "MI300X".
 _SERIES = frozenset({"rtx", "gtx", "gts", "gt", "rx", "arc", "instinct"})
 # Board forms, memory, and the profiles of virtual GPUs ("GRID A100-10C"), which don't change the chip's code.
-_FORM = re.compile(r"\d+gb|pcie|sxm\d?|oem|oam|hbm\d?e?|gddr\d\w?|grid|\d{1,2}[abcq]")
+_FORM = pattern(r"\d+gb|pcie|sxm\d?|oem|oam|hbm\d?e?|gddr\d\w?|grid|\d{1,2}[abcq]")
 CUT = "..."
 """How tools end a name that was too long for their table."""
 # Words that name the maker for sure.
@@ -26,9 +26,9 @@ _VENDOR_WORDS = {
     "amd": ("amd", "ati", "radeon", "instinct", "ryzen"),
     "intel": ("intel",),
 }
-_WORD = re.compile(r"[a-z0-9]+")
-_PREFIXED = re.compile(r"(rtx|gtx|gts|gt|rx|arc)(\d\w*)")
-_SUFFIXED = re.compile(r"(\d{3,4})(ti|super|tisuper|xtx|xt|gre|d)")
+_WORD = pattern(r"[a-z0-9]+")
+_PREFIXED = pattern(r"(rtx|gtx|gts|gt|rx|arc)(\d\w*)")
+_SUFFIXED = pattern(r"(\d{3,4})(ti|super|tisuper|xtx|xt|gre|d)")
 
 
 def words(text: str) -> list[str]:

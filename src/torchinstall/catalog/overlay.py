@@ -45,6 +45,8 @@ class Overlay(Value):
 class OverlaidReader:
     """Data files with an overlay laid over them."""
 
+    prepared = None
+
     def __init__(self, shipped: Reader, overlay: Overlay) -> None:
         self._shipped = shipped
         self._overlay = overlay

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchinstall.cli.common import app, options_of, say, spoken
 from torchinstall.cli.groups import machine, target
+from torchinstall.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     from torchinstall.app.explain import explain
     from torchinstall.cli.cmd_plan import read_source
 
+    if arguments.machine and arguments.report:
+        raise UsageError("--machine and --report together", why="both name the machine", todo=["give one of them"])
     text = read_source(arguments.machine) if arguments.machine else None
     explanation = explain(app(), options_of(arguments), arguments.what, text)
     if arguments.json:

@@ -99,6 +99,7 @@ def _run(arguments: argparse.Namespace) -> int:
         document = installed_to_json(
             plan, result.verdict, result.changes, changed=result.changed, restored=result.restored
         )
+        document["orphans"], document["constraints"] = list(result.orphans), result.constraints
         print(dumps(document))
     elif not result.stopped:
         say(_result_lines(result, dry_run=options.dry_run, verbose=verbose))
@@ -118,23 +119,17 @@ def _result_lines(result: Installed, *, dry_run: bool, verbose: bool) -> list[Li
         lines += section("Changed", result.changes)
     if result.verdict is not None:
         lines += verdict_lines(result.verdict, verbose=verbose)
+    target = result.planned.target
+    if result.constraints:
+        lines += section("Written", [f"{result.constraints}: obeyed with -c, PIP_CONSTRAINT or UV_CONSTRAINT"])
+    if result.orphans:
+        command = f"uv pip uninstall --python {target.python if target else ''} {' '.join(result.orphans)}"
+        words = "packages of another CUDA major that nothing requires any more; they go with:"
+        lines += section("Left over", [words, command], NOTE)
     if result.restored:
         lines += section("Restored", ["the environment is as it was before"])
     elif result.planned.plan.outcome == SATISFIED:
         lines += section("Done", ["nothing had to change"], GOOD)
     elif result.verdict is None or result.verdict.outcome == "proved":
-        target = result.planned.target
-        if result.constraints:
-            lines += section("Written", [f"{result.constraints}: obeyed with -c, PIP_CONSTRAINT or UV_CONSTRAINT"])
-        if result.orphans:
-            names = " ".join(result.orphans)
-            lines += section(
-                "Left over",
-                [
-                    "packages of another CUDA major that nothing requires any more; they go with:",
-                    f"uv pip uninstall --python {target.python if target else ''} {names}",
-                ],
-                NOTE,
-            )
         lines += section("Done", [f"torch {result.planned.plan.torch} is in {target.prefix if target else ''}"], GOOD)
     return lines

@@ -6,7 +6,6 @@ import io
 import itertools
 import json
 import sys
-from pathlib import Path
 
 from torchinstall.cli.common import app, options_of, say, spoken
 from torchinstall.cli.groups import machine, request, target
@@ -105,10 +104,9 @@ def _lines(name: str) -> Iterator[str]:
             sys.stdin.reconfigure(errors="replace")
         yield from sys.stdin
         return
-    path = Path(name)
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            yield from file
+        with open(name, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - pathlib is a tenth of a plan's start
+            yield from file  # _sorted_out takes a byte order mark away
     except OSError as error:
         raise MachineFileError(
             f"the machine file {name} can't be read",
@@ -123,7 +121,7 @@ def _sorted_out(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
     Lines they are where the first is a whole object and another follows it (or it has an id or a machine in
     it), and where the first is broken but the next is whole. Only what may be one document is read to its end.
     """
-    full = (line.lstrip("\ufeff") for line in lines if line.strip())
+    full = (bare for line in lines if (bare := line.lstrip("\ufeff")).strip())
     first, second = next(full, ""), next(full, None)
     head = [first] if second is None else [first, second]
     document = _object(first)

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json(done)
     else:
-        _tell(done)
+        _tell(done, dry_run=arguments.dry_run)
     return _code(done)
 
 
@@ -66,7 +66,7 @@ def _code(done: Synced) -> int:
     return EXIT_OK if result.verdict is None else exit_code(result.verdict)
 
 
-def _tell(done: Synced) -> None:
+def _tell(done: Synced, *, dry_run: bool) -> None:
     from torchinstall.output.lines import GOOD, NOTE, section
     from torchinstall.output.text import verdict_lines
 
@@ -77,7 +77,7 @@ def _tell(done: Synced) -> None:
         lines += section("Lock", [done.locked], NOTE)
     result = done.installed
     if result is not None and not result.stopped:
-        lines += section("Changed", result.changes)
+        lines += section("Would do" if dry_run else "Changed", result.changes)
         if result.verdict is not None:
             lines += verdict_lines(result.verdict)
     say(lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from torchinstall.model.options import Options
 
@@ -41,7 +40,7 @@ def app() -> App:
     """Return the use cases, over this process's environment and working directory."""
     from torchinstall.app.base import App
 
-    return App(os.environ, Path.cwd())
+    return App(os.environ)
 
 
 def say(lines: Iterable[Line], *, to_stderr: bool = False) -> None:

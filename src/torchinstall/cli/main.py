@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 from torchinstall._version import __version__
-from torchinstall.cli.parser import help_text, parse, wants_version
 from torchinstall.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_TARGET, TorchInstallError
 
 TYPE_CHECKING = False
@@ -39,10 +37,12 @@ def main(argv: Sequence[str]) -> int:
 
 def _answer(argv: Sequence[str]) -> int:
     try:
-        if wants_version(argv):
+        if argv and argv[0] in {"--version", "-V"}:  # answered before anything is imported
             print(f"torchinstall {__version__}")
             return 0
         if argv and argv[0] in {"-h", "--help", "help"}:
+            from torchinstall.cli.parser import help_text
+
             print(help_text())
             return 0
         return _run(argv)
@@ -81,6 +81,8 @@ def _wants_json(argv: Sequence[str]) -> bool:
 def _run(argv: Sequence[str]) -> int:
     import os
 
+    from torchinstall.cli.parser import command_module, parse
+
     arguments = parse(argv, os.environ)
     if arguments.version:
         print(f"torchinstall {__version__}")
@@ -88,8 +90,7 @@ def _run(argv: Sequence[str]) -> int:
     if arguments.lang:
         # As if the variable had been set: everything that writes finds it there.
         os.environ["TORCHINSTALL_LANG"] = arguments.lang
-    command = importlib.import_module(f"torchinstall.cli.cmd_{arguments.command}")
-    code: int = command.run(arguments)
+    code: int = command_module(arguments.command).run(arguments)
     return code
 
 

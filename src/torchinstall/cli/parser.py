@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 
 from torchinstall.cli.groups import output
@@ -12,7 +11,7 @@ from torchinstall.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 COMMANDS = {
     "install": "detect, resolve, show the plan, install, verify on the device (the default command)",
@@ -27,8 +26,14 @@ COMMANDS = {
     "bundle": "every wheel of the plan in a folder, for machines with no network (install --from DIR)",
     "restore": "undo the last install in the target environment",
 }
+SYNC = "--sync"
+"""The one use that is an option: an installation that also mends what undid the last one."""
+
 RESERVED: frozenset[str] = frozenset()
 """Commands of the published interface that this version doesn't have; never taken for a package's name."""
+
+# argparse looks for a translation of each of its words, on disk and by the locale, and has none.
+setattr(argparse, "_", str)  # noqa: B010 - no public name
 
 PREFIX = "TORCHINSTALL_"
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})
@@ -39,6 +44,7 @@ examples:
   torchinstall --venv .venv torch           into a new environment
   torchinstall plan --gpu "RTX 5090" --driver 570.86
   torchinstall --cpu torch                  a CPU build, on purpose
+  torchinstall --sync                       after `uv sync` or pip undid it: who did, and the project mended
 """
 
 
@@ -70,9 +76,9 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace
     return arguments
 
 
-def wants_version(argv: Sequence[str]) -> bool:
-    """Tell whether only the version is asked for; answered before anything is imported."""
-    return bool(argv) and argv[0] in {"--version", "-V"}
+def command_module(command: str) -> Any:
+    """Return the module of a command. (``importlib`` would do the same, and imports ``warnings`` first.)"""
+    return __import__(f"torchinstall.cli.cmd_{command}", fromlist=["run"])
 
 
 def help_text() -> str:
@@ -90,6 +96,8 @@ def help_text() -> str:
 
 def _command(argv: Sequence[str]) -> tuple[str, list[str]]:
     """Return the command, wherever among the options it stands, and the rest; none given means install."""
+    if SYNC in argv:
+        return "sync", [word for word in argv if word not in {SYNC, "install"}]
     skip = False
     for number, word in enumerate(argv):
         if skip or word.startswith("-"):
@@ -111,6 +119,7 @@ def _command(argv: Sequence[str]) -> tuple[str, list[str]]:
 _WITH_VALUE = frozenset(
     {"-r", "--requirement", "-c", "--constraint", "--variant", "--mirror", "--python", "--venv", "--gpu", "--driver"}
     | {"--os", "--arch", "--glibc", "--machine", "--sysroot", "--installer", "--lang", "--report", "--from", "--to"}
+    | {"--format", "-o", "--output"}
 )
 """Options that take the next word; a command's name behind one of them is its value."""
 
@@ -133,18 +142,18 @@ def _refuse_typo(word: str) -> None:
 
 
 def _parser(command: str) -> Parser:
+    about = COMMANDS.get(command, "say who undid the last installation, and mend it where it comes from")
     epilog = "Each option is also a variable: --gpu is TORCHINSTALL_GPU. The option wins."
     options: dict[str, bool] = {"suggest_on_error": True} if sys.version_info >= (3, 14) else {}
     parser = Parser(
         prog=f"torchinstall {command}" if command != "install" else "torchinstall",
-        description=COMMANDS[command][0].upper() + COMMANDS[command][1:] + ".",
+        description=about[0].upper() + about[1:] + ".",
         epilog=epilog,
         allow_abbrev=False,
         formatter_class=Formatter,
         **options,  # type: ignore[arg-type]
     )
-    module = importlib.import_module(f"torchinstall.cli.cmd_{command}")
-    module.configure(parser)
+    command_module(command).configure(parser)
     output(parser)
     return parser
 

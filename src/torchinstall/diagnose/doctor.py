@@ -71,6 +71,7 @@ RULES: tuple[Rule, ...] = (
     rules_missing.nothing_fits,
     rules_missing.not_installed,
     rules_missing.older_than_the_tables,
+    rules_system.compat_library,
     rules_system.gfx_override,
     rules_system.numpy,
 )
@@ -135,7 +136,7 @@ _LAST = frozenset(
 
 _WEIGHT = {ERROR: 0, WARNING: 1, NOTE: 2}
 
-_ASIDES = frozenset({"index-settings", "disk-nearly-full", "old-cuda-packages"})
+_ASIDES = frozenset({"index-settings", "disk-nearly-full", "temporary-nearly-full", "old-cuda-packages"})
 """Notes about an environment that say nothing of whether it works."""
 
 

@@ -31,6 +31,7 @@ def environment_findings(seen: Inspection, machine: Machine) -> list[Finding]:
         *_cann(seen, machine),
         *_shadows(seen.shadows),
         *_left_over(seen),
+        *_network(seen),
         *_settings(seen, machine),
         *_room(seen),
     ]
@@ -238,6 +239,31 @@ def _left_over(seen: Inspection) -> Iterable[Finding]:
         )
 
 
+def _network(seen: Inspection) -> Iterable[Finding]:
+    """Return settings with which no installer gets through, whatever it is asked for."""
+    for name, value in seen.variables.items():
+        if name.lower() == "https_proxy" and value.startswith("https://"):
+            yield Finding(
+                id="proxy-scheme",
+                severity=WARNING,
+                action=ENVIRONMENT,
+                cause=f"{name} speaks TLS to the proxy itself, which most proxies don't understand",
+                evidence=(f"{name}=https://...",),
+                remedy="write it as http://host:port, unless the proxy is known to want TLS",
+            )
+            break
+    for name, path in seen.lost[:1]:
+        yield Finding(
+            id="certificate-missing",
+            severity=WARNING,
+            action=ENVIRONMENT,
+            cause=f"{name} names {path}, which isn't there: every download will fail at the certificate",
+            evidence=tuple(f"{variable}={value}" for variable, value in seen.lost),
+            remedy="correct the path, or unset it",
+            command=f"unset {name}",
+        )
+
+
 def _settings(seen: Inspection, machine: Machine) -> Iterable[Finding]:
     if not seen.settings:
         return
@@ -262,4 +288,13 @@ def _room(seen: Inspection) -> Iterable[Finding]:
             action=ENVIRONMENT,
             cause=f"{seen.free_mib} MiB are free on the environment's disk: too little to exchange torch",
             remedy="make room before installing anything",
+        )
+    if seen.temporary is not None and seen.temporary[1] < _LEAST_MIB:
+        folder, free = seen.temporary
+        yield Finding(
+            id="temporary-nearly-full",
+            severity=NOTE,
+            action=ENVIRONMENT,
+            cause=f"{free} MiB are free in {folder}, where installers unpack: a large wheel may not fit",
+            remedy="point TMPDIR to a disk with room before installing anything",
         )

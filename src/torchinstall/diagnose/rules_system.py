@@ -167,6 +167,25 @@ def loader_path(s: Situation) -> Finding | None:
     return from_text(symptom)
 
 
+def compat_library(s: Situation) -> Finding | None:
+    """Recognise a cuda-compat folder on the loader's path beside a card that has no forward compatibility."""
+    path = s.machine.environment.get("LD_LIBRARY_PATH", "")
+    folder = next((part for part in path.split(":") if "/compat" in part), None)
+    consumer = [gpu for gpu in s.gpus if gpu.vendor == "nvidia" and "geforce" in (gpu.name or "").lower()]
+    if folder is None or not consumer:
+        return None
+    return Finding(
+        id="compat-library",
+        severity="warning",
+        action=ENVIRONMENT,
+        cause=f"{folder} brings in a libcuda for forward compatibility, which GeForce cards don't have (error 804)",
+        evidence=(f"LD_LIBRARY_PATH={path}", f"card: {consumer[0].name}"),
+        remedy="take that folder out of LD_LIBRARY_PATH",
+        command="unset LD_LIBRARY_PATH",
+        source="NVIDIA CUDA compatibility guide: forward compatibility is for data center cards",
+    )
+
+
 def numpy(s: Situation) -> Finding | None:
     """NumPy 2 beside a torch that was built before it."""
     numpy_version, installed = s.told.installed.get("numpy", ""), s.installed

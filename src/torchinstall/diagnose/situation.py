@@ -279,7 +279,13 @@ class Situation:
         warned = self.symptom("capability-warning", "no-kernel")
         cc = (warned.group("cc") or _dotted(warned.group("sm"))) if warned else ""
         if cc and machine.gpus and all(g.compute_capability is None for g in machine.gpus if g.vendor == "nvidia"):
-            gpus = tuple(gpu.replace(compute_capability=cc) if gpu.vendor == "nvidia" else gpu for gpu in machine.gpus)
+            # A card with a known name is what its name says; the text may be about another one.
+            gpus = tuple(
+                gpu.replace(compute_capability=cc)
+                if gpu.vendor == "nvidia" and not (gpu.name and self.catalog.find_cards(gpu.name))
+                else gpu
+                for gpu in machine.gpus
+            )
             machine = machine.replace(gpus=gpus)
         return machine
 

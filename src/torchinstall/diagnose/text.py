@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,18 @@ def plain(text: str) -> str:
     lines = text.split("\n")
     # Of a line that a progress bar overwrote, only what was left standing at the end counts.
     return "\n".join(line.rstrip("\r").rpartition("\r")[2][:LONGEST_LINE] for line in lines)
+
+
+_BEGINS = re.compile(r"^Collecting environment information", re.MULTILINE)
+
+
+def reports_in(text: str) -> list[str]:
+    """Return the reports of several machines that were put into one text; a text with one report stays whole."""
+    starts = [match.start() for match in _BEGINS.finditer(text)]
+    if len(starts) < 2:  # noqa: PLR2004 - several
+        return [text] if text.strip() else []
+    edges = [0, *starts[1:], len(text)]
+    return [text[begin:end] for begin, end in pairwise(edges)]
 
 
 def decode(data: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from torchinstall.export.places import python_version, title
+from torchinstall.export.places import public, python_version, title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,16 +19,18 @@ _TEMPLATE = """\
 ARG BASE=python:{python}-slim
 FROM ${{BASE}}
 
-# The tool, in an environment of its own.
+# The tool, in an environment of its own. Unquoted, so that it may hold options for pip.
 ARG TORCHINSTALL=torchinstall
 RUN python3 -m venv /opt/torchinstall \\
- && /opt/torchinstall/bin/python -m pip install --no-cache-dir --disable-pip-version-check "${{TORCHINSTALL}}" \\
+ && /opt/torchinstall/bin/python -m pip install --no-cache-dir --disable-pip-version-check ${{TORCHINSTALL}} \\
  && ln -s /opt/torchinstall/bin/torchinstall /usr/local/bin/torchinstall
 
 # What the image is for: no card is there while it is built, and the builder's doesn't count.
 {declared}
-RUN --mount=type=cache,target=/var/cache/uv \\
-    UV_CACHE_DIR=/var/cache/uv UV_LINK_MODE=copy \\
+# Where it comes from, where that isn't the usual place.
+{places}
+RUN --mount=type=cache,target=/var/cache/torch \\
+    UV_CACHE_DIR=/var/cache/torch/uv TORCHINSTALL_CACHE_DIR=/var/cache/torch/own UV_LINK_MODE=copy \\
     torchinstall --venv /opt/venv {requirements}
 
 ENV VIRTUAL_ENV=/opt/venv
@@ -39,8 +41,9 @@ ENV PATH=/opt/venv/bin:${{PATH}}
 """
 
 
-def dockerfile_text(plan: Plan, *, gpus: Sequence[str] = (), drivers: Sequence[str] = ()) -> str:
+def dockerfile_text(plan: Plan, *, gpus: Sequence[str] = (), drivers: Sequence[str] = (), mirror: str = "") -> str:
     """Return the Dockerfile. ``gpus`` and ``drivers`` are what the plan was declared for, where it was."""
+    place = f"ARG TORCHINSTALL_MIRROR={_quoted(public(mirror))}" if mirror else "ARG TORCHINSTALL_MIRROR"
     pins = [f"{pin.name}=={pin.version.partition('+')[0]}" for pin in plan.packages]
     named = {"TORCHINSTALL_VARIANT": plan.variant or "", "TORCHINSTALL_GPU": ";".join(gpus)}
     named["TORCHINSTALL_DRIVER"] = ";".join(drivers)
@@ -55,6 +58,7 @@ def dockerfile_text(plan: Plan, *, gpus: Sequence[str] = (), drivers: Sequence[s
         date=plan.catalog.date,
         python=python_version(plan),
         declared="\n".join(f"ARG {name}={_quoted(value)}" for name, value in named.items() if value),
+        places=f"{place}\nARG UV_DEFAULT_INDEX",
         requirements=" ".join(shlex.quote(text) for text in [*pins, *plan.others]),
         environment="".join(f"{line}\n" for line in [*set_later, *scripts]),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from torchinstall.index.location import canonical, is_url, project_url
+from torchinstall.index.location import canonical, is_url, local_path, project_url
 from torchinstall.model.variant import XPU, backend
 
 TYPE_CHECKING = False
@@ -24,6 +24,11 @@ def public(url: str) -> str:
 def has_credentials(plan: Plan) -> bool:
     """Tell whether an index of the plan is asked with a user or password."""
     return any(public(pin.index) != pin.index for pin in plan.packages)
+
+
+def local_folder(pin: Pin) -> bool:
+    """Tell whether a package comes from a folder, which only this machine has."""
+    return pin.index not in {DEFAULT, "installed"} and local_path(pin.index) is not None
 
 
 def needs_own_index(plan: Plan) -> bool:

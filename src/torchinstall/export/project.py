@@ -106,6 +106,27 @@ def wishes(text: str, family: Iterable[str]) -> tuple[str, ...]:
     return tuple(text for text in found if project_name(text) in known)
 
 
+def pythons_without_wheels(text: str, plan: Plan) -> str:
+    """Return in words that the project promises a Python that the plan has no wheels for; ``""`` if it doesn't.
+
+    uv locks for all Pythons of ``requires-python``, and finds no solution for one that is too old.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    promised = parsed(text).unwrap().get("project", {}).get("requires-python", "")
+    minors = [int(name.split(".")[1]) for name in plan.pythons if re.fullmatch(r"3\.\d+", name)]
+    try:
+        allowed = SpecifierSet(promised)
+    except (InvalidSpecifier, TypeError):
+        return ""
+    if not minors or not allowed.contains(f"3.{min(minors) - 1}.99"):
+        return ""
+    return (
+        f'the project says requires-python = "{promised}", and torch {plan.torch} needs 3.{min(minors)} or newer: '
+        f'`uv lock` will find no solution until it says ">=3.{min(minors)}"'
+    )
+
+
 def foreign_sources(document: TOMLDocument, family: frozenset[str]) -> tuple[str, ...]:
     """Return the packages of the torch family that somebody else has bound to a source."""
     sources = document.unwrap().get("tool", {}).get("uv", {}).get("sources", {})

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
 
-_USERINFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_DRIVE = re.compile(r"/[A-Za-z]:")
-_SEPARATORS = re.compile(r"[-_.]+")
+from torchinstall.model.pattern import pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_USERINFO = pattern(r"(?<=://)[^/@\s]+(?=@)")
+_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_DRIVE = pattern(r"/[A-Za-z]:")
+_SEPARATORS = pattern(r"[-_.]+")
 
 
 def redact(text: str) -> str:
@@ -30,6 +33,9 @@ def is_url(location: str) -> bool:
 
 def local_path(location: str) -> Path | None:
     """Return the path that a location means (``file://`` URL, plain path), ``None`` for the network."""
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
     if not is_url(location):
         return Path(location).expanduser()
     parts = urlsplit(location)
@@ -42,11 +48,16 @@ def local_path(location: str) -> Path | None:
     return Path(path)
 
 
-def absolute(location: str, base: Path) -> str:
-    """Return a location that means the same from any directory: relative paths are taken from ``base``."""
+def absolute(location: str, base: Path | None) -> str:
+    """Return a location that means the same from any directory: relative paths are taken from ``base``.
+
+    Without a base they are taken from the working directory.
+    """
     if is_url(location):
         return location
-    return os.path.normpath(base / Path(location).expanduser())
+    from pathlib import Path
+
+    return os.path.normpath((base or Path.cwd()) / Path(location).expanduser())
 
 
 def file_url(path: Path) -> str:
@@ -56,10 +67,14 @@ def file_url(path: Path) -> str:
 
 def project_url(base_url: str, project: str) -> str:
     """Return the page of a project on a PEP 503 index."""
+    from urllib.parse import quote
+
     return f"{base_url.rstrip('/')}/{quote(canonical(project))}/"
 
 
 def host_of(url: str) -> str:
     """Return the host and port of a URL, lower case, without credentials; ``""`` for a path."""
+    from urllib.parse import urlsplit
+
     netloc = urlsplit(url).netloc if is_url(url) else ""
     return netloc.rpartition("@")[2].lower()

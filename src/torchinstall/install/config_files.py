@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from torchinstall.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
     from typing import Any
 
 DARWIN = "darwin"
@@ -17,7 +17,7 @@ WIN32 = "win32"
 
 
 def pip_files(
-    environ: Mapping[str, str], *, platform: str, prefix: Path | None = None, root: Path = Path("/")
+    environ: Mapping[str, str], *, platform: str, prefix: Path | None = None, root: Path | str = "/"
 ) -> list[Path]:
     """Return pip's files, weakest first: system, user, environment (``prefix``), ``PIP_CONFIG_FILE``.
 
@@ -29,30 +29,30 @@ def pip_files(
         return []
     ini = "pip.ini" if platform == WIN32 else "pip.conf"
     home = _home(environ)
-    system: list[Path] = []
-    user: list[Path] = [home / (".pip" if platform != WIN32 else "pip") / ini]
+    system: list[str] = []
+    user = [_join(home, ".pip" if platform != WIN32 else "pip", ini)]
     if platform == WIN32:
-        system = [Path(environ.get("PROGRAMDATA") or r"C:\ProgramData") / "pip" / ini]
-        user.append(Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "pip" / ini)
+        system = [_join(environ.get("PROGRAMDATA") or r"C:\ProgramData", "pip", ini)]
+        user.append(_join(environ.get("APPDATA") or _join(home, "AppData", "Roaming"), "pip", ini))
     elif platform == DARWIN:
-        support = home / "Library" / "Application Support" / "pip"
-        system = [root / "Library" / "Application Support" / "pip" / ini]
-        user.append((support if support.is_dir() else home / ".config" / "pip") / ini)
+        support = _join(home, "Library", "Application Support", "pip")
+        system = [_join(root, "Library", "Application Support", "pip", ini)]
+        user.append(_join(support if os.path.isdir(support) else _join(home, ".config", "pip"), ini))
     else:
         # Against the XDG rule, pip lets the last of the folders win, and /etc over all (measured, pip 23.2).
-        system = [*(path / "pip" / ini for path in _xdg_dirs(environ, root)), root / "etc" / ini]
-        user.append(_xdg_home(environ, home) / "pip" / ini)
+        system = [*(_join(path, "pip", ini) for path in _xdg_dirs(environ, root)), _join(root, "etc", ini)]
+        user.append(_join(_xdg_home(environ, home), "pip", ini))
     files = [*system]
-    if not (named and Path(named).exists()):
+    if not (named and os.path.exists(named)):
         files += user
     if prefix is not None:
-        files.append(prefix / ini)
+        files.append(_join(prefix, ini))
     if named:
-        files.append(Path(named))
-    return [path for path in files if path.is_file()]
+        files.append(named)
+    return _files(files)
 
 
-def uv_files(environ: Mapping[str, str], *, platform: str, root: Path = Path("/")) -> list[Path]:
+def uv_files(environ: Mapping[str, str], *, platform: str, root: Path | str = "/") -> list[Path]:
     """Return uv's files outside projects, strongest first: user's, then the system's.
 
     ``UV_CONFIG_FILE`` takes the place of both, ``UV_NO_CONFIG`` switches them off. The project round the
@@ -61,19 +61,18 @@ def uv_files(environ: Mapping[str, str], *, platform: str, root: Path = Path("/"
     """
     named = environ.get("UV_CONFIG_FILE", "")
     if named:
-        return [Path(named)] if Path(named).is_file() else []
+        return _files([named])
     if environ.get("UV_NO_CONFIG", "").strip().lower() in {"1", "true", "t", "yes", "y", "on"}:
         return []
     home = _home(environ)
     if platform == WIN32:
-        user = Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "uv" / "uv.toml"
-        system = [Path(environ.get("PROGRAMDATA") or r"C:\ProgramData") / "uv" / "uv.toml"]
+        user = _join(environ.get("APPDATA") or _join(home, "AppData", "Roaming"), "uv", "uv.toml")
+        system = [_join(environ.get("PROGRAMDATA") or r"C:\ProgramData", "uv", "uv.toml")]
     else:
-        user = _xdg_home(environ, home) / "uv" / "uv.toml"
-        system = [path / "uv" / "uv.toml" for path in _xdg_dirs(environ, root)]
-        system.append(root / "etc" / "uv" / "uv.toml")
-    files = [user] if user.is_file() else []
-    return [*files, *[path for path in system if path.is_file()][:1]]
+        user = _join(_xdg_home(environ, home), "uv", "uv.toml")
+        system = [_join(path, "uv", "uv.toml") for path in _xdg_dirs(environ, root)]
+        system.append(_join(root, "etc", "uv", "uv.toml"))
+    return [*_files([user]), *_files(system)[:1]]
 
 
 def read_ini(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -112,14 +111,28 @@ def _unreadable(path: Path, tool: str, error: Exception, switch: str) -> UsageEr
     )
 
 
-def _home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+def _files(names: Iterable[str]) -> list[Path]:
+    """Return those of the names that are files. (``pathlib`` only where there is one: mostly there is none.)"""
+    found = [name for name in names if os.path.isfile(name)]
+    if not found:
+        return []
+    from pathlib import Path
+
+    return [Path(name) for name in found]
 
 
-def _xdg_home(environ: Mapping[str, str], home: Path) -> Path:
-    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+def _join(*parts: Path | str) -> str:
+    return os.path.join(*parts)
 
 
-def _xdg_dirs(environ: Mapping[str, str], root: Path) -> list[Path]:
-    named = [Path(part) for part in environ.get("XDG_CONFIG_DIRS", "").split(os.pathsep) if part]
-    return named or [root / "etc" / "xdg"]
+def _home(environ: Mapping[str, str]) -> str:
+    return environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~")
+
+
+def _xdg_home(environ: Mapping[str, str], home: str) -> str:
+    return environ.get("XDG_CONFIG_HOME") or _join(home, ".config")
+
+
+def _xdg_dirs(environ: Mapping[str, str], root: Path | str) -> list[str]:
+    named = [part for part in environ.get("XDG_CONFIG_DIRS", "").split(os.pathsep) if part]
+    return named or [_join(root, "etc", "xdg")]

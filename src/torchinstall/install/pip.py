@@ -97,7 +97,8 @@ class Pip:
         if text is None:
             return
         path = folder / f"bound-{canonical(name)}.txt"
-        path.write_text(f"{text}\n", "utf-8")
+        hashed = _hashed(job, [name])
+        path.write_text("".join(f"{line}\n" for line in hashed or [text]), "utf-8")
         argv = program.argv("install", "--no-deps", "--only-binary", ":all:", *_common(job), "-r", str(path))
         self._run(argv, {**self._narrow(job, program), "PIP_INDEX_URL": url}, job, folder)
 
@@ -106,6 +107,14 @@ class Pip:
         family, held, others = (folder / f"{name}.txt" for name in ("family", "held", "others"))
         now = versions(job)
         names = [canonical(pin.name) for pin in job.plan.packages]
+        if job.hashes:
+            # Every file is known with its hash: nothing is left to resolve.
+            lines = _hashed(job, {key.partition("==")[0] for key in job.hashes} - {*names, *map(canonical, job.bound)})
+            if lines:
+                others.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+                argv = program.argv("install", "--no-deps", "--require-hashes", *_common(job), "-r", str(others))
+                self._run(argv, program.environment(self.environ) | self._indexes(job), job, folder)
+            return
         family.write_text("".join(f"{_with_extras(pin)}\n" for pin in job.plan.packages), "utf-8")
         bound = [canonical(name) for name in job.bound]
         fixed = {name: now[name] for name in [*names, *bound] if name in now} | dict(job.kept)
@@ -165,7 +174,9 @@ def _steps(job: Job) -> list[tuple[list[str], dict[str, str], list[str]]]:
     """
     groups: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], list[str]] = {}
     again = {canonical(name) for name in job.reinstall}
-    for pin in job.plan.packages:
+    for given in job.plan.packages:
+        known = job.hashes.get(f"{canonical(given.name)}=={given.version}")
+        pin = given.replace(sha256=given.sha256 or known)
         where = _source(pin, job)
         words = _common(job)
         words += ["--force-reinstall"] if canonical(pin.name) in again else []
@@ -190,6 +201,16 @@ def _common(job: Job) -> list[str]:
     words = ["--break-system-packages"] if job.target.system and job.target.externally_managed else []
     words += ["--no-index"] if job.offline or job.settings.offline or job.settings.no_index else []
     return words
+
+
+def _hashed(job: Job, names: Iterable[str]) -> list[str]:
+    """Return the lines of these packages with their hashes; none where hashes aren't required."""
+    wanted = {canonical(name) for name in names}
+    return [
+        f"{key} --hash=sha256:{sha256}"
+        for key, sha256 in sorted(job.hashes.items())
+        if canonical(key.partition("==")[0]) in wanted
+    ]
 
 
 def _line(pin: Pin) -> str:

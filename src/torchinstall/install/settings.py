@@ -7,16 +7,15 @@ rules are those of pip's and uv's own documentation on configuration files.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from torchinstall.errors import UsageError
-from torchinstall.index.location import absolute, redact
 from torchinstall.install.config_files import pip_files, read_ini, read_toml, uv_files
 from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
     from typing import Any
 
 DEFAULT_INDEX = "default-index"
@@ -88,11 +87,12 @@ class Settings(Value):
 
 
 def read_settings(
-    environ: Mapping[str, str], *, cwd: Path, prefix: Path | None = None, root: Path = Path("/")
+    environ: Mapping[str, str], *, cwd: Path | None, prefix: Path | None = None, root: Path | str = "/"
 ) -> Settings:
     """Return what uv and pip would go by for an environment at ``prefix``.
 
-    ``cwd`` is what relative paths of variables are relative to; its own configuration isn't read.
+    ``cwd`` is what relative paths of variables are relative to (``None``: the working directory); its own
+    configuration isn't read.
     ``root`` stands before the system-wide places. Raises ``UsageError`` for a file that can't be parsed, as
     uv and pip do.
     """
@@ -115,7 +115,7 @@ def _values(entries: Iterable[Setting]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.value for entry in entries))
 
 
-def _pip_entries(environ: Mapping[str, str], cwd: Path, prefix: Path | None, root: Path) -> list[Setting]:
+def _pip_entries(environ: Mapping[str, str], cwd: Path | None, prefix: Path | None, root: Path | str) -> list[Setting]:
     """Later files override earlier ones key by key, ``[install]`` overrides ``[global]``, variables override all."""
     found: dict[str, tuple[str, str]] = {}
     sections: dict[str, dict[str, tuple[str, str]]] = {"global": {}, "install": {}}
@@ -136,12 +136,14 @@ def _pip_entries(environ: Mapping[str, str], cwd: Path, prefix: Path | None, roo
             if text.strip().lower() in _TRUE:
                 entries.append(Setting(name=name, value="true", tool=PIP, origin=origin))
             continue
+        from torchinstall.index.location import absolute
+
         words = [text.strip()] if name in {DEFAULT_INDEX, CERT} else text.split()
         entries += [Setting(name=name, value=absolute(word, cwd), tool=PIP, origin=origin) for word in words if word]
     return entries
 
 
-def _uv_entries(environ: Mapping[str, str], cwd: Path, root: Path) -> list[Setting]:
+def _uv_entries(environ: Mapping[str, str], cwd: Path | None, root: Path | str) -> list[Setting]:
     entries: list[Setting] = []
     for variable, name, separator in _UV_VARIABLES:
         text = environ.get(variable, "")
@@ -156,7 +158,9 @@ def _uv_entries(environ: Mapping[str, str], cwd: Path, root: Path) -> list[Setti
     return entries
 
 
-def _uv_index(name: str, text: str, origin: str, base: Path) -> Setting:
+def _uv_index(name: str, text: str, origin: str, base: Path | None) -> Setting:
+    from torchinstall.index.location import absolute
+
     label, equals, url = text.partition("=")
     if name in {DEFAULT_INDEX, EXTRA_INDEX} and equals and label.replace("-", "").replace("_", "").isalnum():
         return Setting(name=name, value=absolute(url, base), tool=UV, origin=origin, label=label)
@@ -165,6 +169,8 @@ def _uv_index(name: str, text: str, origin: str, base: Path) -> Setting:
 
 def _uv_file(document: Mapping[str, Any], path: Path) -> list[Setting]:
     """``[pip]`` of uv.toml overrides the top level for ``uv pip``, so it comes first."""
+    from torchinstall.index.location import absolute, redact
+
     entries: list[Setting] = []
 
     def add(name: str, value: object, label: str = "") -> None:

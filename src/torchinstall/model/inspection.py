@@ -71,8 +71,9 @@ class Inspection(Value):
     way round. ``debris``: folders that an uninstall left (``~orch``). ``clashes``: packages of two CUDA majors
     that write the same folder. ``stale``: nvidia packages of a CUDA major that torch doesn't use.
     ``journal``: what a killed run left behind, in words. ``settings``: index settings of pip and uv that bear
-    on torch, with their origin. ``free_mib``: room on the environment's disk. ``variables``: those that bear on
-    what is loaded. ``required_by``: packages that require torch.
+    on torch, with their origin. ``free_mib``: room on the environment's disk; ``temporary``: the folder for
+    temporary files and the room there. ``variables``: those that bear on what is loaded and on the network.
+    ``lost``: variables that name a file that isn't there.
     """
 
     path: tuple[str, ...] = ()
@@ -90,5 +91,6 @@ class Inspection(Value):
     settings: tuple[tuple[str, str], ...] = ()
     free_mib: int | None = None
     variables: Mapping[str, str] = EMPTY
-    required_by: tuple[str, ...] = ()
+    temporary: tuple[str, int] | None = None
+    lost: tuple[tuple[str, str], ...] = ()
     cann_missing: bool = False

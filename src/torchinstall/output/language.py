@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.model.pattern import pattern
 from torchinstall.model.sentences import LANGUAGES, text
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "TORCHINSTALL_LANG"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
-_HOLE = re.compile(r"\{(\w+)\}")
+_HOLE = pattern(r"\{(\w+)\}")
 _SHAPES = {
     "package": r"[\w.\[\],-]+ [\w.+!-]+(?: \(\w+\))?",
     "index": r"\S+",
@@ -89,8 +90,8 @@ def translated(lines: Iterable[Line], lang: str) -> Iterator[Line]:
     patterns = [(_pattern(english), chinese) for english, chinese in PHRASES.items()]
 
     def phrase(words: str) -> str:
-        for pattern, chinese in patterns:
-            if match := pattern.fullmatch(words):
+        for english, chinese in patterns:
+            if match := english.fullmatch(words):
                 # A part may be a phrase of its own; it is shorter each time, so that this ends.
                 return chinese.format(**{name: phrase(part) for name, part in match.groupdict().items()})
         return words

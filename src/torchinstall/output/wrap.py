@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from torchinstall.model.pattern import pattern
 
-_PIECES = re.compile(r"\s+|[^\s\u2e80-\uffef]+|[\u2e80-\uffef]")
+_PIECES = pattern(r"\s+|[^\s\u2e80-\uffef]+|[\u2e80-\uffef]")
 _INDENT = "  "
 _CLOSING = "\uff0c\u3002\uff1b\uff1a\u3001\uff09\u300d\u300f\uff01\uff1f,.;:)"
 """Marks that don't begin a line."""

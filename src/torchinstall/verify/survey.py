@@ -23,7 +23,11 @@ _VERSION = re.compile(r"^__version__\s*(?::\s*str\s*)?=\s*['\"]([^'\"]+)['\"]", 
 _CUDA_OF = re.compile(r"(?P<base>nvidia-[a-z0-9-]+?|nvidia-[a-z]+)-cu(?P<major>\d{2})$")
 _REQUIRES = re.compile(r"^Requires-Dist:\s*(.+)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONHOME", "DYLD_LIBRARY_PATH", "CONDA_PREFIX")
+_VARIABLES = (
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONHOME", "DYLD_LIBRARY_PATH", "CONDA_PREFIX",
+    "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy",
+)  # fmt: skip
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
 _LONGEST = 262144
 _FIRST_PART = 400_000
 
@@ -78,6 +82,8 @@ def survey(
         clashes=_clashes(versions),
         stale=_stale(packages, versions),
         free_mib=_free(site),
+        temporary=_temporary(environ),
+        lost=tuple((name, environ[name]) for name in _CERTIFICATES if environ.get(name) and not _there(environ[name])),
         variables={name: environ[name] for name in _VARIABLES if environ.get(name)},
         cann_missing=_cann_missing(versions, environ),
     )
@@ -273,6 +279,18 @@ def _free(folder: str) -> int | None:
         return shutil.disk_usage(folder).free >> 20
     except (OSError, ValueError):
         return None
+
+
+def _there(path: str) -> bool:
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def _temporary(environ: Mapping[str, str]) -> tuple[str, int] | None:
+    """Return the folder for temporary files, as Python chooses it, and the MiB that are free there."""
+    named = (environ[name] for name in ("TMPDIR", "TEMP", "TMP") if environ.get(name))
+    folder = next((path for path in (*named, "/tmp", "/var/tmp") if os.path.isdir(path)), None)  # noqa: S108, PTH112
+    free = _free(folder) if folder is not None else None
+    return (folder, free) if folder is not None and free is not None else None
 
 
 def _normal(name: str) -> str:
