@@ -26,7 +26,7 @@ class PreparedData(BuildHookInterface):  # type: ignore[type-arg]
         sys.path.insert(0, str(ROOT / "src"))
         try:
             from torchinstall.catalog.load import load_catalog
-            from torchinstall.catalog.prepared import FILE, prepare
+            from torchinstall.catalog.prepare import FILE, prepare
 
             content = prepare(load_catalog(ROOT / "index_data"), str(ROOT / "index_data"))
         finally:

@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--live", action="store_true", help="also read into two wheels of the default index")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     options = parser.parse_args(argv)
-    rows = [*_replica(), *(_live() if options.live else [])]
+    rows = [*replica(), *(_live() if options.live else [])]
     print(f"{'case':<44}{'requests':>9}{'MB':>10}{'share':>9}{'seconds':>9}")
     for row in rows:
         share = f"{row['share']:.2%}" if "share" in row else ""
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _replica() -> list[dict[str, object]]:
+def replica() -> list[dict[str, object]]:
     from catalog.stock import Desk
 
     kept = dict(os.environ)

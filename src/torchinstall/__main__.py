@@ -4,11 +4,34 @@ import sys
 
 
 def run() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code: the console script."""
+    import gc
+
     from torchinstall.cli.main import main
 
-    sys.exit(main(sys.argv[1:]))
+    # What a plan makes is needed to its end: looking for garbage meanwhile finds nothing.
+    gc.set_threshold(100_000, 20, 20)
+    code = main(sys.argv[1:])
+    if "threading" not in sys.modules and sys.gettrace() is None and sys.getprofile() is None:
+        _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """Leave without freeing every object first, which takes a tenth of a plan; what is registered for the end runs."""
+    import atexit
+    import os
+
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            return  # the interpreter says what is wrong with a stream, and its exit code counts
+    os._exit(code)
 
 
 if __name__ == "__main__":
-    run()
+    from torchinstall.cli.main import main
+
+    sys.exit(main(sys.argv[1:]))

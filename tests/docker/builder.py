@@ -46,8 +46,14 @@ class Builder:
     def __init__(self, folder: Path, wheels: Path) -> None:
         self.folder = folder
         self.wheels = wheels
-        self._buildah = ["buildah", "--storage-driver", "vfs", "--root", str(folder / "store")]
-        self._buildah += ["--runroot", str(folder / "run")]
+        self._buildah = self._with("overlay")
+        # Inside a container, or on an overlay already, only the driver that copies works; it takes minutes longer.
+        if self.call("info", check=False).returncode != 0:
+            self._buildah = self._with("vfs")
+
+    def _with(self, driver: str) -> list[str]:
+        store = self.folder / driver
+        return ["buildah", "--storage-driver", driver, "--root", str(store / "store"), "--runroot", str(store / "run")]
 
     def make_base(self, tag: str) -> None:
         """Make the base image: Debian with Python, as small as it gets, since each step copies it."""

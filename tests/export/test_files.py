@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from torchinstall.errors import UsageError
+from torchinstall.export.difference import pinned
 from torchinstall.export.dockerfile import dockerfile_text
 from torchinstall.export.environment import environment_text
 from torchinstall.export.places import public
@@ -115,6 +116,20 @@ class TestProjectText:
             "numpy": "corp", "torch": ours[0]["name"], "torchvision": ours[0]["name"],
         }  # fmt: skip
 
+    def test_what_a_rocm_build_requires_is_bound_and_goes_with_it(self) -> None:
+        import tomlkit
+
+        index = "https://whl.example/rocm7.2"
+        rocm = Part(plan=plan("2.14.1", "rocm7.2"), bound={"triton-rocm": index})
+        once = edited(FULL, [rocm], name="demo", family=FAMILY)
+        document = tomlkit.parse(once).unwrap()
+        assert "triton-rocm" in document["project"]["dependencies"]
+        assert document["tool"]["uv"]["sources"]["triton-rocm"]["index"] == "torchinstall-rocm7-2"
+        assert edited(once, [rocm], name="demo", family=FAMILY) == once
+        after = project(once, plan())
+        assert "triton-rocm" not in after
+        assert said(after) == said(project(FULL, plan()))
+
     def test_extras_exclude_each_other(self) -> None:
         import tomlkit
 
@@ -183,6 +198,25 @@ def test_no_extra_index_ever(one: Plan) -> None:
     for text in made:
         assert "extra-index" not in text
         assert one.torch in text
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("torch==2.14.1+cu126", {"torch": "2.14.1+cu126"}),
+        ("torch[opt]==2.14.1+cu126 --hash=sha256:00", {"torch": "2.14.1+cu126"}),
+        (
+            "torch @ https://h.example/cu126/torch-2.14.1%2Bcu126-cp311-cp311-linux_x86_64.whl#sha256=0",
+            {"torch": "2.14.1+cu126"},
+        ),
+        ('      - "torch_npu==2.14.0"', {"torch-npu": "2.14.0"}),
+        ("# torch==1.0", {}),
+        ("torch>=2", {}),
+        ("--find-links https://h.example/whl/torch/", {}),
+    ],
+)
+def test_what_a_line_pins(line: str, expected: dict[str, str]) -> None:
+    assert pinned(line) == expected
 
 
 class TestFiles:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from place import UV, Place
+from world import TAG
+
+from replica import StubWheel
 
 PASCAL = ("--gpu", "GTX 1080 Ti", "--driver", "580.95.05")
 BLACKWELL = ("--gpu", "RTX 5090", "--driver", "580.95.05")
@@ -102,6 +105,26 @@ def test_pylock_by_uv_and_by_pip(place: Place) -> None:
     assert place.family(by_pip) == PASCAL_PLAN
 
 
+def test_a_check_asks_for_what_matters(place: Place) -> None:
+    """A lock is right while it has the plan's builds, whatever else has come out since; offline as online."""
+    lock = written(place, "pylock", *PASCAL, *WANTED)
+    plain = written(place, "requirements", *PASCAL, *WANTED)
+    place.world.replica.add_default(StubWheel(name="transformers", version="4.61.0", python="py3", platform="any"))
+    try:
+        for kind, path in (("pylock", lock), ("requirements", plain)):
+            check = ("-o", str(path), "--check")
+            assert "is what this machine needs" in place.export(kind, *check, *PASCAL, *WANTED)
+            assert "is what this machine needs" in place.export(kind, *check, *PASCAL, *WANTED, "--offline")
+            told = place.export(kind, *check, *BLACKWELL, "torch", code=3)
+            assert "2.15.0" in told
+            assert "-torch" in told
+            path.write_text(path.read_text("utf-8").replace("0.29.1", "0.28.0"), "utf-8")
+            assert "torchvision" in place.export(kind, *check, *PASCAL, *WANTED, code=3)
+    finally:
+        wheels = place.world.replica._default["transformers"]
+        wheels[:] = [wheel for wheel in wheels if wheel.version != "4.61.0"]
+
+
 def test_the_pip_part_of_a_conda_environment(place: Place) -> None:
     """conda writes the lines under ``pip:`` to a file and hands it to pip."""
     yaml = place.export("environment", *PASCAL, *WANTED)
@@ -152,6 +175,12 @@ dependencies = [
         assert place.family(folder / ".venv") == PASCAL_PLAN
         out = self.uv(place, folder, "run", "python", "-c", "import torch; print(torch.__version__)")
         assert out.strip() == "2.14.1+cu126"
+        # A lock from before is told too.
+        lock = folder / "uv.lock"
+        text = lock.read_text("utf-8")
+        lock.write_text(text.replace('version = "2.14.1+cu126"', 'version = "2.13.0+cu126"'), "utf-8")
+        assert "uv.lock" in self.export(place, folder, "--check", *PASCAL, code=3)
+        lock.write_text(text, "utf-8")
         # A later sync doesn't undo it.
         self.uv(place, folder, "sync", "--upgrade")
         assert place.family(folder / ".venv") == PASCAL_PLAN
@@ -227,3 +256,25 @@ dependencies = [
         self.export(place, folder, *PASCAL)
         self.uv(place, folder, "sync")
         assert place.family(folder / ".venv")["torch"] == "2.13.0+cu126"
+
+    def test_what_a_rocm_build_requires_comes_from_its_index(self, place: Place) -> None:
+        """The default index has a package of the same name and version, put there by somebody else."""
+        replica = place.world.replica
+        name, version = "triton-rocm", "3.5.0"
+        torch = StubWheel(
+            name="torch", version="2.14.1+rocm7.2", python=TAG, platform="manylinux_2_17_x86_64",
+            requires=(f"{name}=={version}",),
+        )  # fmt: skip
+        published = replica._variants["rocm7.2"]["torch"]
+        published[:] = [wheel for wheel in published if wheel.filename != torch.filename]
+        replica.add_wheel("rocm7.2", torch)
+        replica.add_wheel("rocm7.2", StubWheel(name=name, version=version, python="py3", platform="any"))
+        trap = (("triton_rocm/trap.py", "raise SystemExit('trapped')"),)
+        replica.add_default(StubWheel(name=name, version=version, python="py3", platform="any", files=trap))
+        folder = self.project(place, "rocm")
+        self.export(place, folder, "--gpu", "gfx1100", "torch")
+        self.uv(place, folder, "sync")
+        assert place.family(folder / ".venv")["torch"] == "2.14.1+rocm7.2"
+        site = next((folder / ".venv").glob("lib/python*/site-packages"))
+        assert (site / "triton_rocm").is_dir()
+        assert not (site / "triton_rocm" / "trap.py").exists()

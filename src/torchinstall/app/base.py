@@ -133,7 +133,7 @@ class App:
             machine, asked = self.read_document(machine_text, options)
             return self.planned(machine, options, None, asked=asked, elsewhere=True)
         target = self.target_if_any(options)
-        machine = self.declared(self.seen(options, target), options)
+        machine = self.declared(self.seen(options, target, kept=True), options)
         return self.planned(machine, options, target, elsewhere=options.sysroot is not None and target is None)
 
     def plan_lines(self, lines: Iterable[str], options: Options) -> Iterator[tuple[object, Plan | TorchInstallError]]:
@@ -184,8 +184,11 @@ class App:
                 raise
             return None
 
-    def seen(self, options: Options, target: Target | None) -> Machine:
-        """Return what is seen. A fake machine has its own Python, unless a real environment is the target."""
+    def seen(self, options: Options, target: Target | None, *, kept: bool = False) -> Machine:
+        """Return what is seen. A fake machine has its own Python, unless a real environment is the target.
+
+        ``kept``: what the target's Python answered before serves while nothing of it has changed.
+        """
         from torchinstall.probe.detect import detect
         from torchinstall.probe.system import real_system
 
@@ -201,7 +204,10 @@ class App:
                     python=facts.python, installed=facts.installed, installed_by=facts.installed_by
                 )
         else:
-            machine = detect(real_system(self.environ), cards=self.catalog.card, python=interpreter)
+            from torchinstall.catalog.locate import cache_folder
+
+            folder = cache_folder(self.environ) + "/targets" if kept else None
+            machine = detect(real_system(self.environ), cards=self.catalog.card, python=interpreter, keep_in=folder)
         if interpreter is None and options.python:
             from torchinstall.resolve.declare import python_version
 

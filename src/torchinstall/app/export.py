@@ -60,12 +60,14 @@ def export(
     machines: Sequence[str] = (),
     output: str | None = None,
     flavour: str = "pip",
+    check: bool = False,
 ) -> Exported:
     """Plan, and return the file's text and what the file says now; nothing is written.
 
     ``machines`` are machine documents. Several of them, several ``--gpu`` or several variants (with commas)
     are a project for several machines, where the format has a notion of that. What is installed here counts
-    for nothing: a file is for wherever it is read. Raises ``UsageError`` for a file that can't be used and
+    for nothing: a file is for wherever it is read. ``check`` asks only whether the file there says what the plans
+    say, so that a lock isn't made anew for it. Raises ``UsageError`` for a file that can't be used and
     ``IndexUnreachableError`` for a plan whose index couldn't be asked.
     """
     path = _path(app, format, output)
@@ -84,9 +86,11 @@ def export(
             )
         if all(_what(planned) != _what(other) for other in plans):
             plans.append(planned)
+    if check and format == "pylock":
+        return Exported(
+            format=format, path=str(path), before=before, planned=tuple(plans), difference=_of_lock(path, plans)
+        )
     text = _text(app, options, format, plans, before, flavour=flavour, name=path.parent.name)
-    from torchinstall.export.difference import difference
-
     return Exported(
         format=format,
         text=text,
@@ -94,8 +98,38 @@ def export(
         before=before,
         planned=tuple(plans),
         notes=_notes(format, plans, text),
-        difference=difference(before or "", text, name=path.name),
+        difference=_difference(format, path, before or "", text, plans),
     )
+
+
+def _difference(
+    format: str,  # noqa: A002
+    path: Path,
+    before: str,
+    text: str,
+    plans: Sequence[Planned],
+) -> tuple[str, ...]:
+    """Return what the file says otherwise; a project's lock is looked at too, where there is one."""
+    from torchinstall.export.difference import difference, holds
+
+    if format in {"requirements", "environment"}:
+        others = [other for planned in plans for other in planned.plan.others if other not in before]
+        if not others and all(holds(before, planned.plan.packages) for planned in plans):
+            return ()
+    found = difference(before, text, name=path.name)
+    lock = path.with_name("uv.lock")
+    return found + _of_lock(lock, plans) if format == "uv" and lock.is_file() else found
+
+
+def _of_lock(path: Path, plans: Sequence[Planned]) -> tuple[str, ...]:
+    from torchinstall.export.difference import lock_difference
+    from torchinstall.install.config_files import read_toml
+
+    if not path.is_file():
+        return (f"+{path.name}: there is none",)
+    lock = read_toml(path)
+    pins = [pin for planned in plans for pin in planned.plan.packages]
+    return lock_difference(lock, pins, name=path.name)
 
 
 def write(exported: Exported) -> bool:

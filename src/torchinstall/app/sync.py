@@ -75,7 +75,7 @@ def sync(
             locked = _lock(app, Path(exported.path).parent)
     # The way back to what was installed is no downgrade; and of a lock-managed project that says the same by now
     # nothing needs to be asked.
-    yes = options.yes or drifted or mended or (exported is not None and not exported.difference)
+    yes = options.yes or drifted or mended or bool(locked) or (exported is not None and not exported.difference)
     wanted = options.replace(yes=yes, requirements=_wanted(app, options, exported))
     done = install(app, wanted, show=show, ask=ask, tell=tell, progress=progress)
     return Synced(drifted=drifted, culprits=culprits, exported=exported, mended=mended, locked=locked, installed=done)

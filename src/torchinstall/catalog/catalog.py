@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from torchinstall.catalog.names import find_by_name
 from torchinstall.catalog.other_backends import OtherBackends
-from torchinstall.catalog.parse_releases import parse_releases
-from torchinstall.catalog.parse_signatures import parse_signatures
 from torchinstall.catalog.parse_tables import (
     VENDORS,
     parse_arch_lists,
@@ -77,7 +74,8 @@ class Catalog(OtherBackends):
         self._archs: dict[tuple[str, str, str], ArchList | None] = {}
         self.memo: dict[tuple[Any, ...], Any] = {}
         """Tables that are worked out from the rows; they live and die with this catalogue."""
-        self.date = top(reader.read("meta.json"), "meta.json").text("date")
+        ready = self._prepared
+        self.date = ready.date if ready else top(reader.read("meta.json"), "meta.json").text("date")
         """The day of the data, as in 2026-11-30."""
         self.overlay: Overlay | None = None
         """The refreshed rows that are laid over the shipped ones."""
@@ -136,6 +134,8 @@ class Catalog(OtherBackends):
     def _minor(self, minor: str) -> tuple[Release, ...]:
         if minor not in self._by_minor:
             file = f"releases/torch-{minor}.json"
+            from torchinstall.catalog.parse_releases import parse_releases
+
             self._by_minor[minor] = parse_releases(self._reader.read(file), file)
         return self._by_minor[minor]
 
@@ -254,6 +254,8 @@ class Catalog(OtherBackends):
         One entry a distinct name and chip code; several where the text is
         ambiguous, none where it fits nothing. The exact name wins over parts.
         """
+        from torchinstall.catalog.names import find_by_name
+
         return find_by_name(text, [card for vendor in VENDORS for part in self._cards(vendor) for card in part])
 
     def gfx_is_target(self, gfx: str) -> bool:
@@ -323,6 +325,8 @@ class Catalog(OtherBackends):
     @property
     def signatures(self) -> Signatures:
         """The texts of reports that the doctor recognises."""
+        from torchinstall.catalog.parse_signatures import parse_signatures
+
         table: Signatures = self._file("signatures.json", parse_signatures)
         return table
 

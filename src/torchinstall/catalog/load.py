@@ -79,7 +79,7 @@ class FolderReader:
         self._folder = str(folder)
         self.prepared: Prepared | None = None
         if own:
-            from torchinstall.catalog.prepared import open_prepared
+            from torchinstall.catalog.prepare import open_prepared
 
             self.prepared = open_prepared(self._folder)
         self._minors: tuple[str, ...] | None = None

@@ -26,7 +26,7 @@ def find_index_data() -> Path:
 
 
 def data_folder() -> str:
-    """Return the folder of the compatibility data. (A text: ``pathlib`` is a tenth of a plan's start.)
+    """Return the folder of the compatibility data, as a text: ``pathlib`` is a tenth of a plan's start.
 
     The environment variable ``TORCHINSTALL_INDEX_DATA`` replaces the data that
     came with torchinstall. Raises ``CatalogError`` where there is no such folder.

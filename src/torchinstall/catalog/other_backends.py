@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from torchinstall.catalog.dependents import dependents_of
-from torchinstall.catalog.npu_builds import npu_builds, npu_companions
-from torchinstall.catalog.parse_backends import (
-    parse_ascend,
-    parse_dependents,
-    parse_jetpacks,
-    parse_makers,
-    parse_rocm,
-    parse_xpu,
-)
 from torchinstall.model.variant import NPU
 
 TYPE_CHECKING = False
@@ -27,6 +17,7 @@ if TYPE_CHECKING:
         VendorBuild,
         XpuTables,
     )
+    from torchinstall.catalog.prepared import Prepared
     from torchinstall.catalog.rows import Build, Companion
 
 _LIST_PLATFORM = "linux_x86_64"
@@ -35,11 +26,21 @@ _LIST_PLATFORM = "linux_x86_64"
 class OtherBackends:
     """The part of the catalogue that reads the tables of the other backends."""
 
+    _files: dict[str, Any]
     _builds: dict[str, tuple[Build, ...]]
     memo: dict[tuple[Any, ...], Any]
+    _prepared: Prepared | None
 
     def _file(self, name: str, parse: Any) -> Any:
         raise NotImplementedError
+
+    def _table(self, name: str, parser: str) -> Any:
+        """Return a table by the name of its parser: a machine of NVIDIA's needs none of these."""
+        if name not in self._files:
+            from torchinstall.catalog import parse_backends
+
+            return self._file(name, getattr(parse_backends, parser))
+        return self._files[name]
 
     def builds(self, platform: str) -> tuple[Build, ...]:
         """Return every build of a platform."""
@@ -52,37 +53,39 @@ class OtherBackends:
     @property
     def rocm(self) -> RocmTables:
         """What is known of ROCm wheels beside their rows."""
-        tables: RocmTables = self._file("rocm.json", parse_rocm)
+        tables: RocmTables = self._table("rocm.json", "parse_rocm")
         return tables
 
     @property
     def ascend(self) -> AscendTables:
         """The torch-npu releases, and what goes with them."""
-        tables: AscendTables = self._file("ascend.json", parse_ascend)
+        tables: AscendTables = self._table("ascend.json", "parse_ascend")
         return tables
 
     @property
     def xpu(self) -> XpuTables:
         """The Intel families that torch has wheels for."""
-        tables: XpuTables = self._file("xpu.json", parse_xpu)
+        tables: XpuTables = self._table("xpu.json", "parse_xpu")
         return tables
 
     @property
     def jetpacks(self) -> tuple[JetPack, ...]:
         """The JetPack lines with their L4T, newest first."""
-        rows: tuple[JetPack, ...] = self._file("jetson.json", parse_jetpacks)
+        rows: tuple[JetPack, ...] = self._table("jetson.json", "parse_jetpacks")
         return rows
 
     @property
     def makers(self) -> tuple[Maker, ...]:
         """The makers of accelerators that have PyTorch builds of their own."""
-        rows: tuple[Maker, ...] = self._file("vendors.json", parse_makers)
+        rows: tuple[Maker, ...] = self._table("vendors.json", "parse_makers")
         return rows
 
     def npu_builds(self, platform: str) -> tuple[Build, ...]:
         """Return the torch builds that a torch-npu is made for, newest first; their variant is ``npu``."""
         key = f"npu {platform}"
         if key not in self._builds:
+            from torchinstall.catalog.npu_builds import npu_builds
+
             self._builds[key] = npu_builds(platform, self.ascend, self.builds(platform))
         return self._builds[key]
 
@@ -95,7 +98,8 @@ class OtherBackends:
         """The packages besides torch's companions of which it is known which torch they require."""
         key = ("names of dependents",)
         if key not in self.memo:
-            self.memo[key] = frozenset(row.name for row in self._dependent_rows)
+            ready = self._prepared
+            self.memo[key] = ready.dependents if ready else frozenset(row.name for row in self._dependent_rows)
         names: frozenset[str] = self.memo[key]
         return names
 
@@ -106,7 +110,7 @@ class OtherBackends:
 
     @property
     def _dependent_rows(self) -> tuple[Dependent, ...]:
-        rows: tuple[Dependent, ...] = self._file("dependents.json", parse_dependents)
+        rows: tuple[Dependent, ...] = self._table("dependents.json", "parse_dependents")
         return rows
 
     def dependent_versions(self, name: str) -> tuple[str, ...]:
@@ -116,6 +120,8 @@ class OtherBackends:
     def _dependents(self, name: str, build: Build) -> tuple[Companion, ...]:
         key = ("dependents", name, build.torch, build.variant, build.platform)
         if key not in self.memo:
+            from torchinstall.catalog.dependents import dependents_of
+
             default = self.default_variant(build.torch, _LIST_PLATFORM)
             self.memo[key] = dependents_of(name, build, self._dependent_rows, default)
         found: tuple[Companion, ...] = self.memo[key]
@@ -123,6 +129,8 @@ class OtherBackends:
 
     def _vendor_companions(self, name: str, build: Build) -> tuple[Companion, ...]:
         if build.variant == NPU:
+            from torchinstall.catalog.npu_builds import npu_companions
+
             return npu_companions(build, self.ascend)
         for row in self.amd_builds(build.platform):
             if (row.build.torch, row.build.variant) == (build.torch, build.variant):

@@ -9,8 +9,6 @@ Made by ``scripts/prepare_index_data.py`` when a wheel is built; a checkout has 
 from __future__ import annotations
 
 import marshal
-import os
-import sys
 
 from torchinstall.catalog.rows import ArchList, Build, Companion, Release, WheelTag
 
@@ -18,22 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from torchinstall.catalog.catalog import Catalog
     from torchinstall.model.value import Value
 
     V = TypeVar("V", bound=Value)
 
-FILE = "prepared.bin"
 FORM = 1
 """The form of the file; another one isn't read."""
-SLACK_S = 60
-"""How much younger than this file a JSON file may be: unpacking a wheel takes a while."""
-DOCUMENTS = (
-    "ascend.json", "cuda.json", "dependents.json", "family.json", "indexes.json", "jetson.json", "macos.json",
-    "meta.json", "mirrors.json", "rocm.json", "vendors.json", "xpu.json",
-)  # fmt: skip
-"""What plans read besides releases and GPU code."""
-_MARSHAL = 4  # the form of Python 3.4, which all later ones read
 
 
 class Prepared:
@@ -47,6 +35,9 @@ class Prepared:
         self.yanked: frozenset[str] = frozenset(content["yanked"])
         self.paired: frozenset[str] = frozenset(content["paired"])
         """The names that have rows which pair them with torch."""
+        self.dependents: frozenset[str] = frozenset(content["dependents"])
+        """The packages besides torch's companions of which it is known which torch they require."""
+        self.date: str = content["date"]
 
     def document(self, name: str) -> Any:
         """Return a JSON document, ``None`` for one that isn't kept whole."""
@@ -70,7 +61,7 @@ class Prepared:
             return None
         fields, builds, companions = marshal.loads(data)  # noqa: S302
         return _made(
-            Release, (*fields, tuple(map(self._build, builds)), tuple(map(self._companion, companions))), _RELEASE
+            Release, (*fields, tuple(map(self._build, builds)), tuple(map(self._companion, companions))), RELEASE
         )
 
     def arch_lists(self) -> dict[tuple[str, str, str], ArchList]:
@@ -98,8 +89,8 @@ class Prepared:
         return found
 
 
-_FIELDS = (Release._fields, Build._fields, Companion._fields, WheelTag._fields, ArchList._fields)
-_RELEASE = (*(name for name in Release._fields if name not in {"builds", "companions"}), "builds", "companions")
+FIELDS = (Release._fields, Build._fields, Companion._fields, WheelTag._fields, ArchList._fields)
+RELEASE = (*(name for name in Release._fields if name not in {"builds", "companions"}), "builds", "companions")
 
 
 def _made(cls: type[V], row: tuple[Any, ...], names: tuple[str, ...]) -> V:
@@ -107,81 +98,3 @@ def _made(cls: type[V], row: tuple[Any, ...], names: tuple[str, ...]) -> V:
     value = cls.__new__(cls)
     value.__dict__.update(zip(names, row, strict=True))
     return value
-
-
-def open_prepared(folder: str) -> Prepared | None:
-    """Return what is prepared for a folder of data, ``None`` where nothing is, or not for these very files."""
-    path = os.path.join(folder, FILE)
-    try:
-        with open(path, "rb") as file:
-            content = marshal.load(file)  # noqa: S302 - as above
-            limit = os.fstat(file.fileno()).st_mtime + SLACK_S
-        if content["form"] != FORM or content["fields"] != _FIELDS:
-            return None
-        for name, size in content["sizes"].items():
-            known = os.stat(f"{folder}/{name}")
-            if known.st_size != size or known.st_mtime > limit:
-                return None
-        if len(os.listdir(f"{folder}/releases")) != content["minors"]:
-            return None
-        return Prepared(content)
-    except (OSError, ValueError, EOFError, TypeError, KeyError, LookupError):
-        return None
-
-
-def prepare(catalog: Catalog, folder: str) -> bytes:
-    """Return the prepared form of a catalogue that was read from the JSON files in ``folder``."""
-    import json
-
-    documents = {}
-    for name in DOCUMENTS:
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            documents[name] = _dumped(json.load(file))
-    minors = sorted(os.listdir(os.path.join(folder, "releases")))
-    bound = sorted(["arch.json", *DOCUMENTS, *(f"releases/{name}" for name in minors)])
-    wheels: dict[tuple[WheelTag, ...], int] = {}
-    releases = catalog.releases
-    platforms = sorted({build.platform for release in releases for build in release.builds})
-    content = {
-        "form": FORM,
-        "fields": _FIELDS,
-        "sizes": {name: os.path.getsize(os.path.join(folder, name)) for name in bound},
-        "minors": len(minors),
-        "documents": documents,
-        "yanked": sorted(release.torch for release in releases if release.yanked),
-        "paired": sorted({row.name for release in releases for row in release.companions}),
-        "defaults": {
-            release.torch: {build.platform: build.variant for build in reversed(release.builds) if build.default}
-            for release in releases
-        },
-        "builds": {
-            platform: _dumped([_row(build, wheels) for build in catalog.builds(platform)]) for platform in platforms
-        },
-        "releases": {
-            release.torch: _dumped(
-                (
-                    tuple(release.__dict__[name] for name in _RELEASE[:-2]),
-                    [_row(build, wheels) for build in release.builds],
-                    [_row(row, wheels) for row in release.companions],
-                )
-            )
-            for release in releases
-        },
-        "arch": _dumped([tuple(row.__dict__.values()) for row in catalog.arch_lists().values()]),
-    }
-    content["wheels"] = [tuple((tag.platform, tag.pythons) for tag in tags) for tags in wheels]
-    return _dumped(content)
-
-
-def _row(value: Build | Companion, wheels: dict[tuple[WheelTag, ...], int]) -> tuple[Any, ...]:
-    number = wheels.setdefault(value.wheels, len(wheels))
-    return tuple(number if name == "wheels" else _shared(value.__dict__[name]) for name in value._fields)
-
-
-def _shared(field: Any) -> Any:
-    """Return the one object for equal texts: ``marshal`` writes it once."""
-    return sys.intern(field) if isinstance(field, str) else field
-
-
-def _dumped(content: Any) -> bytes:
-    return marshal.dumps(content, _MARSHAL)

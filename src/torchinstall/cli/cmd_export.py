@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         machines=_machines(arguments.machine),
         output=arguments.output,
         flavour=arguments.installer,
+        check=arguments.check,
     )
     if exported.stopped is not None:
         return _stopped(exported, arguments)

@@ -77,7 +77,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace
 
 
 def command_module(command: str) -> Any:
-    """Return the module of a command. (``importlib`` would do the same, and imports ``warnings`` first.)"""
+    """Return the module of a command; ``importlib`` does the same, and imports ``warnings`` first."""
     return __import__(f"torchinstall.cli.cmd_{command}", fromlist=["run"])
 
 

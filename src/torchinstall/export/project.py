@@ -308,6 +308,10 @@ def _clear(document: TOMLDocument, family: frozenset[str]) -> None:
     if uv is None:
         return
     sources = uv.get("sources", {})
+    # What was only bound for a build (triton-rocm) would come from anywhere once its source is gone.
+    bound = {canonical(name) for name in sources if _is_ours(sources[name].unwrap()) and canonical(name) not in family}
+    if "project" in document:
+        drop(document["project"], "dependencies", lambda text: canonical(str(text)) in bound)
     for name in list(sources):
         if _is_ours(sources[name].unwrap()) or canonical(name) in family:
             del sources[name]

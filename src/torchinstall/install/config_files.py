@@ -112,7 +112,7 @@ def _unreadable(path: Path, tool: str, error: Exception, switch: str) -> UsageEr
 
 
 def _files(names: Iterable[str]) -> list[Path]:
-    """Return those of the names that are files. (``pathlib`` only where there is one: mostly there is none.)"""
+    """Return those of the names that are files; mostly there are none, and ``pathlib`` isn't needed."""
     found = [name for name in names if os.path.isfile(name)]
     if not found:
         return []

@@ -78,6 +78,16 @@ def site_folders() -> "list[str]":
     return folders
 
 
+def looked_at() -> "list[str]":
+    """Return every place that decides what is found, those that don't exist included."""
+    places = list(sys.path)
+    if sys.prefix == getattr(sys, "base_prefix", sys.prefix):
+        import site
+
+        places.append(site.getusersitepackages())
+    return places
+
+
 def installed(folders: "list[str]") -> "tuple[dict[str, str], dict[str, str]]":
     """Return versions and installers of all distributions; of two with one name the first is imported."""
     versions = {}  # type: dict[str, str]
@@ -136,7 +146,7 @@ def read(path: str) -> "str | None":
 def main(cookie: str) -> None:
     """Print the facts."""
     versions, installers = installed(site_folders())
-    facts = {"python": python_facts(), "installed": versions, "installed_by": installers}
+    facts = {"python": python_facts(), "installed": versions, "installed_by": installers, "folders": looked_at()}
     sys.stdout.write("\n" + cookie + json.dumps(facts) + cookie + "\n")
     sys.stdout.flush()
 

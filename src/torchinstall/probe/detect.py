@@ -59,17 +59,19 @@ def detect(
     python: Python | str | None = None,
     installed: Mapping[str, str] = EMPTY,
     installed_by: Mapping[str, str] = EMPTY,
+    keep_in: str | None = None,
 ) -> Machine:
     """Return the machine, each fact with its source; what couldn't be seen is ``None``, with a note saying why.
 
     ``cards`` looks a PCI id (``10de:2684``), or the SoC of a Tegra board (``tegra234``), up in the table of
     cards. ``python`` is the target's interpreter: its facts, with what is ``installed`` in it, or its path,
-    and it is asked here while the probes run; without one a fake machine's own word counts.
+    and it is asked here while the probes run; without one a fake machine's own word counts. What it answers may
+    be kept in the folder ``keep_in``, and serves until something changes that it rests on.
 
     Takes at most ``BUDGET`` seconds of foreign processes, and nothing that the machine is or isn't raises.
     Only a path that is no Python's is a ``UsageError``: that is about the call.
     """
-    question = TargetQuestion(system, python) if isinstance(python, str) else None
+    question = TargetQuestion(system, python, keep_in=keep_in) if isinstance(python, str) else None
     system.deadline = time.monotonic() + BUDGET
     try:
         seen = _Detection(system, cards).machine()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from torchinstall.probe.kept_target import KeptTarget
     from torchinstall.probe.process import Result
     from torchinstall.probe.system import System
 
@@ -48,7 +49,8 @@ class TargetFacts(Value):
 class TargetQuestion:
     """A started interrogation, so that other probes can run meanwhile; ``answer`` waits for it."""
 
-    def __init__(self, system: System, executable: str) -> None:
+    def __init__(self, system: System, executable: str, *, keep_in: str | None = None) -> None:
+        """Start asking, unless an answer is kept in the folder ``keep_in`` that still holds."""
         import os
 
         self._system = system
@@ -57,7 +59,14 @@ class TargetQuestion:
         self._script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_interrogate.py")
         self._path = system.program(executable)
         self._child = None
-        if self._path is not None and system.given is None:
+        self._kept: KeptTarget | None = None
+        self._known: Mapping[str, Any] | None = None
+        if self._path is not None and system.given is None and keep_in is not None:
+            from torchinstall.probe.kept_target import KeptTarget
+
+            self._kept = KeptTarget(keep_in, self._path, self._script, system.environ.get("HOME", ""))
+            self._known = self._kept.answer()
+        if self._path is not None and system.given is None and self._known is None:
             self._child = system.start([self._path, "-I", self._script, self._cookie], TIMEOUT)
 
     def answer(self) -> TargetFacts:
@@ -66,6 +75,8 @@ class TargetQuestion:
         if given is not None:
             # The real interpreter would tell of another machine than the fake one.
             return TargetFacts(python=given.python, installed=given.installed, installed_by=given.installed_by)
+        if self._known is not None:
+            return _read(self._system, self._known["python"], self._known)
         if self._child is None:
             raise UsageError(
                 f"there is no {self._executable}",
@@ -77,6 +88,8 @@ class TargetQuestion:
         python = facts.get("python")
         if not isinstance(python, dict):
             raise _no_python(str(self._path), result)
+        if self._kept is not None:
+            self._kept.keep(facts)
         return _read(self._system, python, facts)
 
 

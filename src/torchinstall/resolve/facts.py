@@ -60,7 +60,7 @@ def _with_l4t(machine: Machine, catalog: Catalog) -> Machine:
 
 
 def _with_tegra_gpu(machine: Machine, catalog: Catalog) -> Machine:
-    """A Tegra board has its GPU on the chip, whether or not anything listed it."""
+    """Return the machine with the GPU that every Tegra board has on its chip, listed or not."""
     board = machine.jetson
     if board is None or machine.gpus:
         return machine
