@@ -23,11 +23,11 @@ def _leave(code: int) -> None:
     import os
 
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            return  # the interpreter says what is wrong with a stream, and its exit code counts
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # the interpreter says what is wrong with a stream, and its exit code counts
     os._exit(code)
 
 

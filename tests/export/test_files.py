@@ -295,6 +295,15 @@ class TestFiles:
         assert done.returncode == 2
         assert "requirements" in done.stderr
 
+    def test_for_a_machine_that_somebody_reported(self, tmp_path: Path) -> None:
+        smi = tmp_path / "smi.csv"
+        smi.write_text("name, driver_version, compute_cap\nNVIDIA GeForce GTX 1080 Ti, 580.95.05, 6.1\n")
+        done = run("--format", "requirements", "--report", str(smi), "--offline", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "torch==2.14.1+cu126" in done.stdout
+        both = run("--format", "requirements", "--report", str(smi), "--machine", str(smi), cwd=tmp_path)
+        assert both.returncode == 2
+
     def test_json(self, tmp_path: Path) -> None:
         done = run("--format", "dockerfile", "--json", *PASCAL, cwd=tmp_path)
         document = json.loads(done.stdout)

@@ -235,12 +235,15 @@ class App:
 
     def declared(self, machine: Machine, options: Options) -> Machine:
         """Return the machine with what the options declare laid over it."""
-        from torchinstall.resolve.declare import Declaration, check_known, declared
+        from torchinstall.resolve.target import check_known
 
-        said = Declaration(
-            gpus=options.gpus, drivers=options.drivers, os=options.os, arch=options.arch, glibc=options.glibc
-        )
-        machine = declared(machine, said, self.catalog) if options.declares else machine
+        if options.declares:
+            from torchinstall.resolve.declare import Declaration, declared
+
+            said = Declaration(
+                gpus=options.gpus, drivers=options.drivers, os=options.os, arch=options.arch, glibc=options.glibc
+            )
+            machine = declared(machine, said, self.catalog)
         check_known(machine)
         return machine
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torchinstall.app.base import App
+    from torchinstall.model.machine import Machine
     from torchinstall.model.options import Options
 
 FILES = {
@@ -57,17 +58,17 @@ def export(
     options: Options,
     format: str,  # noqa: A002 - the name of the option
     *,
-    machines: Sequence[str] = (),
+    machines: Sequence[str | Machine] = (),
     output: str | None = None,
     flavour: str = "pip",
     check: bool = False,
 ) -> Exported:
     """Plan, and return the file's text and what the file says now; nothing is written.
 
-    ``machines`` are machine documents. Several of them, several ``--gpu`` or several variants (with commas)
-    are a project for several machines, where the format has a notion of that. What is installed here counts
-    for nothing: a file is for wherever it is read. ``check`` asks only whether the file there says what the plans
-    say, so that a lock isn't made anew for it. Raises ``UsageError`` for a file that can't be used and
+    ``machines`` are machine documents, or machines. Several of them, several ``--gpu`` or several variants (with
+    commas) are a project for several machines, where the format has a notion of that. What is installed here
+    counts for nothing: a file is for wherever it is read. ``check`` asks only whether the file there says what
+    the plans say, so that a lock isn't made anew for it. Raises ``UsageError`` for a file that can't be used and
     ``IndexUnreachableError`` for a plan whose index couldn't be asked.
     """
     path = _path(app, format, output)
@@ -160,17 +161,23 @@ def _what(planned: Planned) -> tuple[object, ...]:
     return planned.plan.platform, planned.plan.packages
 
 
-def _planned(app: App, options: Options, machine_text: str | None) -> Planned:
+def _planned(app: App, options: Options, given: str | Machine | None) -> Planned:
     target = None
-    if machine_text is not None:
-        machine = app.read_machine(machine_text, options)
+    if isinstance(given, str):
+        machine = app.read_machine(given, options)
+    elif given is not None:
+        machine = given
     else:
         target = app.target_if_any(options)
         machine = app.declared(app.seen(options, target), options)
     return app.planned(machine.replace(installed={}, installed_by={}), options, target)
 
 
-def _each(options: Options, machines: Sequence[str], format: str) -> list[tuple[Options, str | None]]:  # noqa: A002
+def _each(
+    options: Options,
+    machines: Sequence[str | Machine],
+    format: str,  # noqa: A002
+) -> list[tuple[Options, str | Machine | None]]:
     """Return one question a machine."""
     variants = [name.strip() for name in (options.variant or "").split(",") if name.strip()]
     several = len(variants) > 1 or len(machines) > 1
@@ -181,7 +188,7 @@ def _each(options: Options, machines: Sequence[str], format: str) -> list[tuple[
             todo=["--format uv makes an extra for each", "or write a file for each"],
         )
     if machines:
-        return [(options, text) for text in machines]
+        return [(options, one) for one in machines]
     if len(variants) > 1:
         return [(options.replace(variant=name), None) for name in variants]
     if len(options.gpus) > 1 and format in SEVERAL:

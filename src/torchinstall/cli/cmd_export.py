@@ -42,11 +42,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("which file?", todo=[f"--format {'|'.join(FILES)}"])
     if arguments.check and kind not in CHECKED:
         raise UsageError(f"--check can't compare --format {kind}", why="it is a part of a file, pasted by hand")
+    if arguments.machine and arguments.report:
+        raise UsageError("--machine and --report together", why="both name the machine", todo=["give one of them"])
+    ground, options = app(), options_of(arguments)
     exported = export(
-        app(),
-        options_of(arguments),
+        ground,
+        options,
         kind,
-        machines=_machines(arguments.machine),
+        machines=ground.reported(options) if arguments.report else _machines(arguments.machine),
         output=arguments.output,
         flavour=arguments.installer,
         check=arguments.check,

@@ -141,12 +141,16 @@ def _refuse_typo(word: str) -> None:
         )
 
 
+_SHOWN = {"install": "", "sync": SYNC}
+"""Commands that are called otherwise than by their name."""
+
+
 def _parser(command: str) -> Parser:
     about = COMMANDS.get(command, "say who undid the last installation, and mend it where it comes from")
     epilog = "Each option is also a variable: --gpu is TORCHINSTALL_GPU. The option wins."
     options: dict[str, bool] = {"suggest_on_error": True} if sys.version_info >= (3, 14) else {}
     parser = Parser(
-        prog=f"torchinstall {command}" if command != "install" else "torchinstall",
+        prog=f"torchinstall {_SHOWN.get(command, command)}".rstrip(),
         description=about[0].upper() + about[1:] + ".",
         epilog=epilog,
         allow_abbrev=False,

@@ -137,6 +137,30 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """Within the block interrupts wait; the first of them arrives when the block ends, however it ends."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    former = {
+        number: signal.signal(number, lambda number, _frame: caught.append(number))
+        for number in (getattr(signal, name) for name in names)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        if caught:
+            signal.raise_signal(caught[0])
+
+
 def _run_in_terminal(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, held: tuple[int, ...]) -> Run:
     """Give the command a terminal of its own, copy what it writes to ours, and keep it for the errors."""
     import pty

@@ -10,7 +10,7 @@ import sys
 
 from torchinstall.errors import UsageError
 from torchinstall.install.config_files import pip_files, read_ini, read_toml, uv_files
-from torchinstall.model.value import Value
+from torchinstall.model.value import EMPTY, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class Settings(Value):
     offline: bool = False
     cert: str | None = None
     entries: tuple[Setting, ...] = ()
+    passed: Mapping[str, str] = EMPTY
+    """Settings of uv.toml files about how to reach and keep files, as the variables that uv has for them."""
 
     def origin(self, value: str) -> str:
         """Return where a value was set (``PIP_FIND_LINKS``, a file), ``""`` for a value that isn't a setting."""
@@ -108,7 +110,43 @@ def read_settings(
         offline=bool(names[OFFLINE]),
         cert=names[CERT][0].value if names[CERT] else None,
         entries=tuple(entries),
+        passed=_passed(environ, root),
     )
+
+
+_PASSED = {
+    "native-tls": "UV_NATIVE_TLS",
+    "system-certs": "UV_SYSTEM_CERTS",
+    "allow-insecure-host": "UV_INSECURE_HOST",
+    "keyring-provider": "UV_KEYRING_PROVIDER",
+    "cache-dir": "UV_CACHE_DIR",
+    "no-cache": "UV_NO_CACHE",
+    "link-mode": "UV_LINK_MODE",
+    "compile-bytecode": "UV_COMPILE_BYTECODE",
+    "concurrent-downloads": "UV_CONCURRENT_DOWNLOADS",
+    "concurrent-installs": "UV_CONCURRENT_INSTALLS",
+    "http-proxy": "HTTP_PROXY",
+    "https-proxy": "HTTPS_PROXY",
+    "no-proxy": "NO_PROXY",
+}
+
+
+def _passed(environ: Mapping[str, str], root: Path | str) -> dict[str, str]:
+    """Return what uv.toml files say about networks, certificates and caches; the strongest file first."""
+    found: dict[str, str] = {}
+    for path in uv_files(environ, platform=sys.platform, root=root):
+        document = read_toml(path)
+        pip = document.get("pip")
+        for table in (pip if isinstance(pip, dict) else {}, document):
+            for key, variable in _PASSED.items():
+                value = table.get(key)
+                if isinstance(value, bool):
+                    found.setdefault(variable, "true" if value else "false")
+                elif isinstance(value, list):
+                    found.setdefault(variable, " ".join(map(str, value)))
+                elif isinstance(value, (str, int)):
+                    found.setdefault(variable, str(value))
+    return found
 
 
 def _values(entries: Iterable[Setting]) -> tuple[str, ...]:

@@ -11,12 +11,15 @@ import sys
 from pathlib import Path
 
 from torchinstall.errors import TargetError, UsageError
+from torchinstall.install.process import postponed
 from torchinstall.install.uv_binary import find_uv
 from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from filelock import FileLock
 
     from torchinstall.model.machine import Python
 
@@ -45,6 +48,9 @@ class Target(Value):
     kind: str = VENV
     exists: bool = True
     created: bool = False
+    folders: tuple[str, ...] = ()
+    """Folders that this run made for a created environment, innermost first; its own is not among them where
+    it was there before, empty."""
     system: bool = False
     purelib: str | None = None
     platlib: str | None = None
@@ -80,6 +86,7 @@ def find_target(
     none, or where what was named isn't one.
     """
     own = own_prefix or sys.prefix
+    python = python or environ.get("UV_PYTHON", "").strip() or None  # as good as --python, for uv
     if venv is not None:
         return _named_venv(venv, python, environ, cwd, create=create, own=own)
     system = system or environ.get("UV_SYSTEM_PYTHON", "").strip().lower() in _TRUE
@@ -107,7 +114,11 @@ def interpreter_in(prefix: Path) -> Path | None:
     names = ("Scripts/python.exe", "python.exe") if os.name == "nt" else ("bin/python", "bin/python3")
     for name in names:
         path = prefix / name
-        if path.is_file() and os.access(path, os.X_OK):
+        try:
+            found = path.is_file() and os.access(path, os.X_OK)
+        except OSError:
+            continue  # a folder on the way that may not be looked into
+        if found:
             return path.absolute()
     return None
 
@@ -121,28 +132,78 @@ def is_tool_environment(prefix: Path) -> bool:
     return (prefix.resolve().parent.parent / "CACHEDIR.TAG").exists()
 
 
-def create_venv(prefix: Path, python: str | None, environ: Mapping[str, str], cwd: Path) -> None:
-    """Make a virtual environment with uv. Raises ``TargetError`` where that fails, and leaves nothing behind."""
-    import shutil
+def create_venv(prefix: Path, python: str | None, environ: Mapping[str, str], cwd: Path) -> tuple[str, ...]:
+    """Make a virtual environment with uv, and return the folders that had to be made, innermost first.
+
+    Raises ``TargetError`` where that fails; what was made for it is gone then, and nothing else.
+    """
     import subprocess
 
-    was_there = prefix.is_dir()
-    argv = [find_uv(environ), "venv", "--quiet", "--no-project", "--no-python-downloads"]
+    made = _make_folders(prefix)
+    argv = [find_uv(environ), "venv", "--quiet", "--no-project", "--no-python-downloads", "--allow-existing"]
     argv += ["--python", python] if python else []
-    env = {name: value for name, value in environ.items() if name not in {"UV_VENV_CLEAR", "UV_PROJECT"}}
-    done = subprocess.run(
-        [*argv, str(prefix)], capture_output=True, text=True, env=env, cwd=cwd, check=False, timeout=300
-    )
+    env = {name: value for name, value in environ.items() if name not in {"UV_VENV_CLEAR", "UV_PROJECT", "UV_PYTHON"}}
+    try:
+        done = subprocess.run(
+            [*argv, str(prefix)], capture_output=True, text=True, env=env, cwd=cwd, check=False, timeout=300
+        )
+    except BaseException:
+        remove_made(prefix, made)
+        raise
     if done.returncode == 0:
-        return
-    if not was_there:
-        shutil.rmtree(prefix, ignore_errors=True)
+        return made
+    remove_made(prefix, made)
     raise TargetError(
         f"no virtual environment could be made in {prefix}",
         why="uv says so below",
         todo=["name another place with --venv DIR", "name a Python that is installed with --python"],
         details=done.stderr.strip(),
     )
+
+
+def remove_made(prefix: Path, folders: tuple[str, ...]) -> None:
+    """Remove an environment that this run made: what is in its folder, and the folders that were made for it."""
+    import contextlib
+    import shutil
+
+    with contextlib.suppress(OSError):
+        for entry in list(prefix.iterdir()):
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            Path(folder).rmdir()  # one that somebody has put something into stays
+
+
+def _make_folders(prefix: Path) -> tuple[str, ...]:
+    missing = []
+    for folder in (prefix, *prefix.parents):
+        if folder.exists():
+            break
+        missing.append(folder)
+    try:
+        prefix.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TargetError(
+            f"{prefix} can't be made", why=error.strerror or str(error), todo=["name another place with --venv DIR"]
+        ) from None
+    return tuple(str(folder) for folder in missing)
+
+
+def _making(prefix: Path) -> FileLock:
+    """Return the lock that lets one run at a time make an environment: it can't lie in the folder itself."""
+    import hashlib
+    import tempfile
+
+    from filelock import FileLock
+
+    user = getattr(os, "getuid", lambda: "user")()
+    name = hashlib.sha256(str(prefix).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    folder = Path(tempfile.gettempdir()) / f"torchinstall-{user}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return FileLock(folder / f"{name}.lock", timeout=120)
 
 
 def _named_venv(
@@ -154,20 +215,40 @@ def _named_venv(
     if found is not None:
         kind = CONDA if (prefix / "conda-meta").is_dir() else VENV
         return Target(python=str(found), prefix=str(prefix), origin="--venv", kind=kind)
-    if prefix.exists() and (not prefix.is_dir() or any(prefix.iterdir())):
+    try:
+        taken = prefix.exists() and (not prefix.is_dir() or any(prefix.iterdir()))
+    except OSError as error:
+        raise TargetError(
+            f"{prefix} can't be looked into",
+            why=error.strerror or str(error),
+            todo=["name another place with --venv DIR", "or have somebody allow it"],
+        ) from None
+    if taken:
         raise UsageError(
             f"{prefix} isn't a virtual environment",
             why="something else is there, and it isn't overwritten",
             todo=["name another folder", "or remove it"],
         )
+    base = _uv_python_find(python, environ, cwd, system=True, own=own)
     if not create:
-        base = _uv_python_find(python, environ, cwd, system=True, own=own)
         return Target(python=base, prefix=str(prefix), origin="--venv", exists=False)
-    create_venv(prefix, python, environ, cwd)
-    found = interpreter_in(prefix)
-    if found is None:
-        raise TargetError(f"uv made {prefix}, but there is no Python in it", todo=["remove it and try again"])
-    return Target(python=str(found), prefix=str(prefix), origin="--venv", created=True)
+    folders: tuple[str, ...] | None = None
+    try:
+        with _making(prefix):
+            found = interpreter_in(prefix)
+            if found is not None:  # another run was quicker, and it is that run's
+                return Target(python=str(found), prefix=str(prefix), origin="--venv")
+            with postponed():
+                folders = create_venv(prefix, base, environ, cwd)
+        found = interpreter_in(prefix)
+        if found is None:
+            raise TargetError(f"uv made {prefix}, but there is no Python in it", todo=["remove it and try again"])
+        return Target(python=str(found), prefix=str(prefix), origin="--venv", created=True, folders=folders)
+    except BaseException:
+        # Also an interrupt that came while the environment was being made, and is told only now.
+        if folders is not None:
+            remove_made(prefix, folders)
+        raise
 
 
 def _named_python(python: str, environ: Mapping[str, str], cwd: Path, *, system: bool, own: str) -> Target:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from pathlib import Path
 
 from torchinstall.errors import InstallError, TargetError
@@ -15,6 +14,7 @@ from torchinstall.install.process import terminations_as_interrupts, uninterrupt
 from torchinstall.install.receipt import write_receipt
 from torchinstall.install.records import damaged
 from torchinstall.install.snapshot import Snapshot
+from torchinstall.install.target import remove_made
 from torchinstall.install.trees import STATE_DIR
 from torchinstall.model.value import Value
 from torchinstall.model.verdict import FAILED, Verdict
@@ -223,9 +223,9 @@ def _undo(snapshot: Snapshot) -> None:
 
 
 def remove_created(target: Target) -> None:
-    """Remove an environment that this run made, whole."""
+    """Remove an environment that this run made; a folder that was there before stays, as empty as it was."""
     with uninterrupted():
-        shutil.rmtree(_prefix(target), ignore_errors=True)
+        remove_made(_prefix(target), target.folders)
 
 
 def _tidy(folder: Path, paths: tuple[Path, ...]) -> None:

@@ -34,6 +34,13 @@ CLEARED = (
     "UV_FORK_STRATEGY",
     "UV_NO_BINARY",
     "UV_NO_BINARY_PACKAGE",
+    "UV_OVERRIDE",
+    "UV_EXCLUDE",
+    "UV_BUILD_CONSTRAINT",
+    "UV_PRERELEASE",
+    # files that say the like; what counts in them is handed over below
+    "UV_CONFIG_FILE",
+    "UV_NO_CONFIG",
     # would install somewhere else than the target
     "UV_PYTHON",
     "UV_SYSTEM_PYTHON",
@@ -142,6 +149,10 @@ def environment(job: Job, environ: Mapping[str, str]) -> dict[str, str]:
     """
     settings = job.settings
     env = {name: value for name, value in environ.items() if name not in CLEARED}
+    for name, value in settings.passed.items():
+        env.setdefault(name, value)
+    # A uv.toml may name another target, platform or backend: uv sees none, and gets what is harmless in it.
+    env["UV_NO_CONFIG"] = "1"
     default = _variables(settings, UV, DEFAULT_INDEX) or _without_files(settings, DEFAULT_INDEX)
     if default:
         env["UV_DEFAULT_INDEX"] = default[0]
@@ -161,12 +172,8 @@ def find_links(settings: Settings) -> list[str]:
 
 
 def _variables(settings: Settings, tool: str, name: str) -> list[str]:
-    """Return what came from variables; what stands in uv.toml, uv reads itself."""
-    return [
-        f"{entry.label}={entry.value}" if entry.label else entry.value
-        for entry in settings.of(tool, name)
-        if entry.origin.startswith("UV_")
-    ]
+    """Return what is set, named where it has a name: uv finds credentials under that."""
+    return [f"{entry.label}={entry.value}" if entry.label else entry.value for entry in settings.of(tool, name)]
 
 
 def _without_files(settings: Settings, name: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from torchinstall.model.pattern import pattern
 from torchinstall.model.version import Numbers, numbers
 
 CPU = "cpu"
@@ -13,7 +14,7 @@ XPU = "xpu"
 NPU = "npu"
 
 _CUDA = re.compile(r"cu(\d{2,3})(\d)")
-_ROCM = re.compile(r"rocm(\d+(?:\.\d+)*)")
+_ROCM = pattern(r"rocm(\d+(?:\.\d+)*)")
 
 
 @lru_cache(maxsize=512)

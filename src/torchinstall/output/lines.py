@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from torchinstall.model.pattern import pattern
 from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
@@ -30,7 +29,7 @@ class Line(Value):
     style: str = PLAIN
 
 
-_CREDENTIALS = re.compile(r"(://)[^/@\s\"'`]+@")
+_CREDENTIALS = pattern(r"(://)[^/@\s\"'`]+@")
 
 
 def without_credentials(text: str) -> str:

@@ -18,6 +18,7 @@ from torchinstall.model.machine import (
     Os,
     Python,
 )
+from torchinstall.model.pattern import pattern
 from torchinstall.model.value import Value
 from torchinstall.model.version import at_least, is_driver_version, numbers
 from torchinstall.resolve.cards import established_capability
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.model.card import Card
 
-_CAPABILITY = re.compile(r"(?:cc|sm)[:_ ]?(\d{1,2})[.](\d)|sm_?(\d{2,3})", re.IGNORECASE)
-_GFX = re.compile(r"gfx[0-9a-f]{3,5}", re.IGNORECASE)
-_ASCEND = re.compile(r"(?:ascend[ -]?)?((?:310|910|950)[a-z0-9]{0,4}(?:-\d)?)", re.IGNORECASE)
+_CAPABILITY = pattern(r"(?:cc|sm)[:_ ]?(\d{1,2})[.](\d)|sm_?(\d{2,3})", re.IGNORECASE)
+_GFX = pattern(r"gfx[0-9a-f]{3,5}", re.IGNORECASE)
+_ASCEND = pattern(r"(?:ascend[ -]?)?((?:310|910|950)[a-z0-9]{0,4}(?:-\d)?)", re.IGNORECASE)
 # M10, M40 and M60 are Teslas.
-_APPLE = re.compile(r"apple(?:[ -]?silicon)?|(?:apple[ -]?)?(m\d)[ -]?(pro|max|ultra)?", re.IGNORECASE)
+_APPLE = pattern(r"apple(?:[ -]?silicon)?|(?:apple[ -]?)?(m\d)[ -]?(pro|max|ultra)?", re.IGNORECASE)
 _OSES = {
     "linux": LINUX, "windows": WINDOWS, "win": WINDOWS, "win32": WINDOWS,
     "macos": MACOS, "darwin": MACOS, "osx": MACOS, "mac": MACOS,
 }  # fmt: skip
-_OS = re.compile(r"([a-zA-Z]+\d*?)(?:[ =:-](\d[\d.]*))?")
+_OS = pattern(r"([a-zA-Z]+\d*?)(?:[ =:-](\d[\d.]*))?")
 _DRIVER_NAMES = ("nvidia", "cann", "ascend", "rocm", "amdgpu")
 
 
@@ -88,22 +89,6 @@ def with_jetpack(machine: Machine, catalog: Catalog) -> Machine:
     newest = max(rows, key=lambda row: numbers(row.l4t))
     sources = {**machine.sources, "jetson.jetpack": "table of JetPack releases"}
     return machine.replace(jetson=board.replace(jetpack=newest.jetpack), sources=sources)
-
-
-def check_known(machine: Machine) -> None:
-    """Raise ``UsageError`` where the operating system or architecture is one that nobody knows."""
-    if machine.os.name is not None and machine.os.name not in {LINUX, WINDOWS, MACOS}:
-        raise UsageError(
-            f"the operating system {machine.os.name!r} isn't known",
-            why="torch has wheels for Linux, Windows and macOS",
-            todo=["say linux, windows or macos"],
-        )
-    if machine.arch is not None and not known_arch(machine.arch):
-        raise UsageError(
-            f"the architecture {machine.arch!r} isn't known",
-            why="torch has wheels for x86_64 and aarch64 (arm64)",
-            todo=["say x86_64 or aarch64"],
-        )
 
 
 def gpu_from_text(text: str, catalog: Catalog) -> Gpu | None:

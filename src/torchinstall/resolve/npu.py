@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.model.pattern import pattern
 from torchinstall.model.plan import Device, Need, Pin, Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.version import at_least, numbers
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from torchinstall.resolve.target import Target
 
 TORCH_NPU = "torch-npu"
-_CANN = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:\.?rc(\d+))?", re.IGNORECASE)
+_CANN = pattern(r"(\d+)\.(\d+)(?:\.(\d+))?(?:\.?rc(\d+))?", re.IGNORECASE)
 
 
 def cann_key(text: str) -> tuple[int, int, int, bool, int] | None:

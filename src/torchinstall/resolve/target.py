@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from torchinstall.errors import UsageError
 from torchinstall.model.machine import LINUX, MACOS, WINDOWS, Machine
 from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
@@ -56,6 +57,22 @@ class Target(Value):
 def known_arch(arch: str) -> bool:
     """Tell whether this is the name of an architecture at all."""
     return arch.lower() in _ARCHES or arch.lower() in OTHER_ARCHES
+
+
+def check_known(machine: Machine) -> None:
+    """Raise ``UsageError`` where the operating system or architecture is one that nobody knows."""
+    if machine.os.name is not None and machine.os.name not in {LINUX, WINDOWS, MACOS}:
+        raise UsageError(
+            f"the operating system {machine.os.name!r} isn't known",
+            why="torch has wheels for Linux, Windows and macOS",
+            todo=["say linux, windows or macos"],
+        )
+    if machine.arch is not None and not known_arch(machine.arch):
+        raise UsageError(
+            f"the architecture {machine.arch!r} isn't known",
+            why="torch has wheels for x86_64 and aarch64 (arm64)",
+            todo=["say x86_64 or aarch64"],
+        )
 
 
 def target_of(machine: Machine) -> Target:

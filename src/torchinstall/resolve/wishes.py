@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from torchinstall.errors import RequirementError
+from torchinstall.model.pattern import pattern
 from torchinstall.model.request import Wish
 from torchinstall.model.value import Value
 
@@ -14,14 +15,12 @@ if TYPE_CHECKING:
 
     from torchinstall.model.machine import Machine
 
-_SIMPLE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*")
-_OPTION = re.compile(r"(-[a-zA-Z]|--[a-z-]+)(?:[ =]\s*|\s+)?(.*)")
-_LOCAL = re.compile(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
+_SIMPLE = pattern(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*")
+_OPTION = pattern(r"(-[a-zA-Z]|--[a-z-]+)(?:[ =]\s*|\s+)?(.*)")
+_LOCAL = pattern(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
 
-_HASH = re.compile(r"--hash[= ](sha(?:256|384|512):[0-9a-fA-F]+)")
-_PLACE = re.compile(
-    r"(-e |--editable[ =]|\.{0,2}/|\.{1,2}$|~/|[a-zA-Z]:\\\\|[a-z+]+://|(git|hg|svn|bzr)\+)|[^\s@]+\.whl$"
-)
+_HASH = pattern(r"--hash[= ](sha(?:256|384|512):[0-9a-fA-F]+)")
+_PLACE = pattern(r"(-e |--editable[ =]|\.{0,2}/|\.{1,2}$|~/|[a-zA-Z]:\\\\|[a-z+]+://|(git|hg|svn|bzr)\+)|[^\s@]+\.whl$")
 
 _NOT_TORCH = {
     "pytorch": "torch",
