@@ -88,9 +88,8 @@ def test_venv_names_creates_and_refuses(make, tmp_path):
     (tmp_path / "full" / "thesis.txt").write_text("mine")
     with pytest.raises(UsageError, match="isn't a virtual environment"):
         find(tmp_path, venv="full", create=True)
-    with pytest.raises(TargetError, match="could be made") as caught:
+    with pytest.raises(UsageError, match="3.99"):
         find(tmp_path, venv="other", python="3.99", create=True)
-    assert "3.99" in caught.value.details
     assert not (tmp_path / "other").exists()
 
 

@@ -242,7 +242,9 @@ def _named_venv(
                 folders = create_venv(prefix, base, environ, cwd)
         found = interpreter_in(prefix)
         if found is None:
-            raise TargetError(f"uv made {prefix}, but there is no Python in it", todo=["remove it and try again"])
+            raise TargetError(  # noqa: TRY301 - what was made goes again below, for this as for an interrupt
+                f"uv made {prefix}, but there is no Python in it", todo=["remove it and try again"]
+            )
         return Target(python=str(found), prefix=str(prefix), origin="--venv", created=True, folders=folders)
     except BaseException:
         # Also an interrupt that came while the environment was being made, and is told only now.
