@@ -234,9 +234,7 @@ def test_uv_installs_from_it(environment, uv_binary, tmp_path):
         ]  # fmt: skip
         run(command)
         assert replica.count("*.metadata") >= 1
-    code = (
-        "import torch as t, transformers as x; print(t.__version__, t.cuda.get_arch_list()[0], x.__version__)"
-    )
+    code = "import torch as t, transformers as x; print(t.__version__, t.cuda.get_arch_list()[0], x.__version__)"
     assert run([python_of(environment), "-I", "-c", code]).split() == ["2.15.0+cu132", "sm_75", "5.0.0"]
 
 

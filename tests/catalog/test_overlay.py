@@ -66,7 +66,9 @@ GOOD = document(
         ],
         "2.16": [
             release(
-                "2.16.0", row("cu134", "measured", default=True), row("cu132"),
+                "2.16.0",
+                row("cu134", "measured", default=True),
+                row("cu132"),
                 companions=(companion("0.31.0", "cu134"),),
             ),
         ],

@@ -88,7 +88,7 @@ def test_venv_names_creates_and_refuses(make, tmp_path):
     (tmp_path / "full" / "thesis.txt").write_text("mine")
     with pytest.raises(UsageError, match="isn't a virtual environment"):
         find(tmp_path, venv="full", create=True)
-    with pytest.raises(UsageError, match="3.99"):
+    with pytest.raises(UsageError, match=r"3\.99"):
         find(tmp_path, venv="other", python="3.99", create=True)
     assert not (tmp_path / "other").exists()
 

@@ -156,7 +156,8 @@ def test_a_created_environment_is_removed_after_a_failure(replica, tmp_path):
             python=sys.executable, venv=str(prefix), system=False, environ=os.environ, cwd=tmp_path, create=True
         )
         assert found.created
-        work = job(target_at(prefix, created=True, folders=found.folders), pin("torch", "2.14.1+cu126", replica.url("cu126")))
+        made = target_at(prefix, created=True, folders=found.folders)
+        work = job(made, pin("torch", "2.14.1+cu126", replica.url("cu126")))
         if verify:
             assert go(work, verify).restored
         else:

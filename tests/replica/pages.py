@@ -16,15 +16,11 @@ JSON_TYPE = "application/vnd.pypi.simple.v1+json"
 HTML_TYPE = "text/html"
 
 
-def project_html(
-    project: str, wheels: Sequence[StubWheel], prefix: str, *, python: bool, wrong_hash: bool
-) -> bytes:
+def project_html(project: str, wheels: Sequence[StubWheel], prefix: str, *, python: bool, wrong_hash: bool) -> bytes:
     """Return one project's page; ``python``: with ``data-requires-python``, unlike the PyTorch index."""
     lines = [_link(wheel, prefix, python=python, wrong_hash=wrong_hash) for wheel in wheels]
     body = "\n".join(f"    {line}<br/>" for line in lines)
-    text = (
-        f"<!DOCTYPE html>\n<html>\n  <body>\n    <h1>Links for {project}</h1>\n{body}\n  </body>\n</html>\n"
-    )
+    text = f"<!DOCTYPE html>\n<html>\n  <body>\n    <h1>Links for {project}</h1>\n{body}\n  </body>\n</html>\n"
     return text.encode()
 
 
@@ -54,9 +50,7 @@ def project_json(project: str, wheels: Sequence[StubWheel], prefix: str, *, wron
         for wheel in wheels
     ]
     versions = sorted({wheel.version for wheel in wheels})
-    return json.dumps(
-        {"meta": {"api-version": "1.1"}, "name": project, "versions": versions, "files": files}
-    ).encode()
+    return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "versions": versions, "files": files}).encode()
 
 
 def root_html(projects: Iterable[str], prefix: str) -> bytes:

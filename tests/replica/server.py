@@ -197,9 +197,7 @@ class Replica:
             return _Answer(200, pages.root_html(list(projects), f"/whl/{parts[0]}/"))
         prefix = f"/whl/{parts[0]}/"
         wheels = list(projects[parts[1]])
-        return _Answer(
-            200, pages.project_html(parts[1], wheels, prefix, python=False, wrong_hash=fault.wrong_hash)
-        )
+        return _Answer(200, pages.project_html(parts[1], wheels, prefix, python=False, wrong_hash=fault.wrong_hash))
 
     def _simple(self, path: str, parts: list[str], accept: str, fault: Fault) -> _Answer:
         if not parts or not all(parts):
@@ -212,9 +210,7 @@ class Replica:
         if pages.JSON_TYPE in accept:
             body = pages.project_json(parts[0], list(wheels), "/packages/", wrong_hash=fault.wrong_hash)
             return _Answer(200, body, pages.JSON_TYPE)
-        body = pages.project_html(
-            parts[0], list(wheels), "/packages/", python=True, wrong_hash=fault.wrong_hash
-        )
+        body = pages.project_html(parts[0], list(wheels), "/packages/", python=True, wrong_hash=fault.wrong_hash)
         return _Answer(200, body)
 
 

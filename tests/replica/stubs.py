@@ -70,9 +70,7 @@ def _sources(name: str) -> tuple[tuple[str, bytes], ...]:
     return tuple((path.relative_to(SOURCES).as_posix(), path.read_bytes()) for path in files)
 
 
-def package_files(
-    name: str, version: str, variant: str | None, behaviour: Behaviour | str | None
-) -> dict[str, bytes]:
+def package_files(name: str, version: str, variant: str | None, behaviour: Behaviour | str | None) -> dict[str, bytes]:
     """Return the files of the package ``name``, by path in the wheel."""
     module = re.sub(r"[-.]", "_", name)
     shown = inner_version(version, variant)

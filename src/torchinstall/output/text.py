@@ -136,8 +136,10 @@ _NOT_TOLD = frozenset(
 
 UNREACHABLE_TODO = (
     "try again, or look at the network and the proxy (HTTPS_PROXY)",
-    "--mirror URL takes the torch family from another server; a folder of wheels is used where uv or pip know it "
-    "(UV_FIND_LINKS, PIP_FIND_LINKS)",
+    (
+        "--mirror URL takes the torch family from another server; a folder of wheels is used where uv or pip know it "
+        "(UV_FIND_LINKS, PIP_FIND_LINKS)"
+    ),
 )
 
 
