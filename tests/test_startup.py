@@ -115,6 +115,38 @@ def test_nothing_of_a_plan_needs_byte_code_that_is_written_later(installed: Path
     assert set(installed.rglob("*")) == before
 
 
+def started(installed: Path, before: str, words: list[str], **streams: object) -> subprocess.CompletedProcess[str]:
+    """Run the console script's function after some code."""
+    code = (
+        f"import sys; sys.path[:0] = [{str(installed)!r}, {SITE!r}]; {before}; "
+        f"sys.argv = {['torchinstall', *words]!r}; from torchinstall.__main__ import run; run()"
+    )
+    return subprocess.run([sys.executable, "-I", "-c", code], text=True, check=False, **streams)  # type: ignore[call-overload,no-any-return]
+
+
+def test_what_is_registered_for_the_end_is_run(installed: Path) -> None:
+    """The console script ends at once, but nothing that was promised is left out."""
+    before = "import atexit; atexit.register(print, 'at the end')"
+    done = started(installed, before, ["--version"], capture_output=True)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "at the end"
+
+
+@pytest.mark.parametrize("words", [["--version"], ["plan", "--gpu", "nothing-of-this-name"]])
+def test_the_exit_code_is_the_commands(installed: Path, words: list[str]) -> None:
+    done = started(installed, "pass", words, capture_output=True)
+    assert done.returncode == (0 if words == ["--version"] else 2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_told(installed: Path, machine: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        words = ["plan", "--offline", "--json", "--machine", str(machine)]
+        done = started(installed, "pass", words, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 7
+    assert "can't be written" in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind isn't here")
 def test_a_plan_takes_few_instructions(installed: Path, machine: Path, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_it_runs_from_its_own_files(installed: Path, tmp_path: Path) -> None:
     assert str(ROOT) not in package
     assert Path(data) == Path(package).parent / "_index_data"
     assert (Path(data) / "schema").is_dir()
+    assert (Path(data) / "prepared.bin").is_file()  # what the rows come to, made by the build hook
 
 
 def test_it_plans_the_same(installed: Path, tmp_path: Path) -> None:

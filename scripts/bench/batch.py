@@ -7,9 +7,12 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from timing import ROOT, environment_with
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _PEAK = """
 import resource, subprocess, sys
@@ -37,7 +40,8 @@ def _batch(folder: Path, environ: dict[str, str], count: int, kinds: int | None)
     with source.open(encoding="utf-8") as stdin:
         done = subprocess.run(
             [sys.executable, "-c", _PEAK, tool, "plan", "--machine", "-", "--json", "--offline"],
-            stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=folder, env=environ, check=True, text=True,
+            stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=folder, env=environ, check=True,
+            text=True,
         )  # fmt: skip
     took = time.perf_counter() - began
     source.unlink()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from timing import BASE, ROOT, Case, environment_with
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MACHINE = {
     "schema": 1,
@@ -72,7 +75,8 @@ def cases(folder: Path, *, rivals: bool, online: bool, wheels: Path | None) -> l
 
 def _with_torch(folder: Path, tool: str, wheels: Path) -> list[Case]:
     """Verify against a plain import of torch, and doctor, in an environment that has a real one."""
-    place = environment_with(folder, "torch", ["torch", "--find-links", str(wheels)])
+    wheel = max(wheels.glob("torch-*+cpu-*.whl"))
+    place = environment_with(folder, "torch", [str(wheel)])
     python = str(place / "python")
     scan = folder / "scan"
     if not scan.exists():

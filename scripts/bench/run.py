@@ -2,7 +2,7 @@
 """Measures torchinstall beside its rivals in one go, and prints a table of ratios.
 
 usage: scripts/bench/run.py [--runs N] [--only PART,...] [--rivals] [--online] [--wheels DIR] [--batch N,...]
-                            [--json FILE] [--pages] [--keep DIR]
+                            [--json FILE] [--with FILE] [--pages] [--keep DIR]
 
 Every case is a whole process. Cases are interleaved (A B C A B C ...), so that a machine whose speed drifts drifts
 for all of them, and the unit is `python -I -c pass` of the very same interpreter: quote ratios, not milliseconds.
@@ -46,6 +46,7 @@ def main() -> int:
     parser.add_argument("--wheels", type=Path, metavar="DIR", help="a folder with a CPU wheel of torch")
     parser.add_argument("--batch", default="1000,10000,100000", help="numbers of machine lines")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--with", type=Path, dest="others", metavar="FILE", help="results that have the other parts")
     parser.add_argument("--pages", action="store_true", help="renew docs/benchmark.md, its plot and the README's table")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work in this folder and leave it")
     options = parser.parse_args()
@@ -56,6 +57,8 @@ def main() -> int:
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)
+    if options.others:
+        results = with_others(results, json.loads(options.others.read_text("utf-8")))
     print("\n".join(lines(results)))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
@@ -87,6 +90,13 @@ def run(folder: Path, options: argparse.Namespace) -> dict[str, object]:
         "install": install(folder, wheels) if "install" in parts and wheels else [],
         "refresh": refresh() if "refresh" in parts else [],
     }
+
+
+def with_others(results: dict[str, object], others: dict[str, object]) -> dict[str, object]:
+    """Return results with the parts of another run that this one hasn't measured; the head is that of the cases."""
+    if not results["cases"]:
+        return {**others, **{part: results[part] for part in PARTS if results[part]}}
+    return {**results, **{part: others[part] for part in PARTS if not results[part]}}
 
 
 def row(case: Case, unit: float) -> dict[str, object]:

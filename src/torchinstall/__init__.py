@@ -34,12 +34,12 @@ else:
         """The package: importing ``torchinstall.install.uv`` mustn't take ``torchinstall.install()`` away."""
 
         def __setattr__(self, name, value):  # noqa: ANN001, ANN204
-            if name in {"install", "verify"} and type(value) is _Module:
+            if name in {"install", "verify", "diagnose"} and type(value) is _Module:
                 value.__class__ = _Room
             super().__setattr__(name, value)
 
         def __getattr__(self, name):  # noqa: ANN001, ANN204
-            if name in {"install", "verify"}:
+            if name in {"install", "verify", "diagnose"}:
                 from importlib import import_module
 
                 return import_module(f"torchinstall.{name}")

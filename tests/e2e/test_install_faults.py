@@ -197,6 +197,7 @@ def _build(version: str):
 FAKE_UV = """#!/bin/sh
 case "$*" in
   *--version*) echo "uv 0.13.9"; exit 0;;
+  *"pip compile"*) exit 1;;
   *) PLACE=$(dirname "$0")
      rm -rf VENV/lib/python*/site-packages/torch/data VENV/lib/python*/site-packages/torch/version.py
      echo half > VENV/lib/python3/site-packages/torch/half.txt 2>/dev/null

@@ -125,7 +125,7 @@ def test_only_we_are_killed_and_the_installer_goes_on(ground: Ground, tmp_path: 
     site = at(ground.world.venv).purelib
     fake = tmp_path / "uv"
     fake.write_text(
-        "#!/bin/sh\ncase \"$*\" in *--version*) echo 'uv 0.13.9'; exit 0;; esac\n"
+        '#!/bin/sh\ncase "$*" in *--version*) echo \'uv 0.13.9\'; exit 0;; *"pip compile"*) exit 1;; esac\n'
         f"touch {tmp_path}/began\nsleep 1.5\nrm -rf {site}/torch\n"
     )
     fake.chmod(0o755)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from torchinstall.errors import InstallError, UsageError
+from torchinstall.errors import InstallError, TorchInstallError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,12 +24,17 @@ _SHOWN = 4
 """Processes or packages named in one sentence; the rest is counted."""
 
 
-def installer(app: App, options: Options) -> Installer:
-    """Return the back end that was asked for, with settings that spare memory where there is little."""
+def installer(app: App, options: Options, *, layer: bool = False) -> Installer:
+    """Return the back end that was asked for, with settings that spare memory where there is little.
+
+    ``layer``: a layer of an image is being made, where a cache that nobody mounted would stay for ever.
+    """
     from torchinstall.catalog.locate import find_index_data
     from torchinstall.install.caution import LOW_MEMORY, free_memory, sparing
 
     environ = dict(app.environ)
+    if layer and not {"UV_CACHE_DIR", "PIP_CACHE_DIR"} & environ.keys():
+        environ |= {"UV_NO_CACHE": "1", "PIP_NO_CACHE_DIR": "1"}
     free = free_memory()
     if free is not None and free < LOW_MEMORY:
         environ |= sparing(environ)
@@ -101,10 +106,9 @@ def needed_space(app: App, job: Job, options: Options) -> Space | None:
         return None
     try:
         wheels = with_sizes(locker(app).lock(job), app.client(offline=job.offline))
-    except InstallError:
-        if options.installer == "pip":
-            return None  # pip may do what uv can't; sizes are then left to the file system
-        raise
+    except TorchInstallError:
+        # What can't be resolved can't be summed either; the installation itself will say why, in its own words.
+        return None
     return space_of(job, wheels, options.installer)
 
 

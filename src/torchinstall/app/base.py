@@ -149,12 +149,14 @@ class App:
 
     # The parts
 
-    def client(self, *, offline: bool = False, cert: str | None = None) -> Client:
-        """Return a client for indexes and files; pages are kept on disk, and asked about each time."""
+    def client(self, *, offline: bool = False, cert: str | None = None, keep: bool = True) -> Client:
+        """Return a client for indexes and files; pages are kept on disk (``keep``), and asked about each time."""
         from torchinstall.index.http import Client
 
         if offline:
             return Client(environ=self.environ, offline=True)
+        if not keep:
+            return Client(environ=self.environ, cert=cert)
         from torchinstall.catalog.locate import cache_dir
         from torchinstall.index.cache import PageCache
 
@@ -324,7 +326,9 @@ class App:
             known |= {(page.url, page.project) for page in wanted}
             from torchinstall.index.look import Question, look
 
-            client = client or self.client(offline=offline, cert=settings.cert)
+            # A page kept in a layer of an image would lie there for ever.
+            keep = machine.container is None or not machine.container.build
+            client = client or self.client(offline=offline, cert=settings.cert, keep=keep)
             asked = [
                 Question(url=p.url, project=p.project, kind=p.kind, role=p.role, variant=p.variant) for p in wanted
             ]

@@ -193,7 +193,8 @@ def _transaction(
     from torchinstall.app.draw_in import trial
     from torchinstall.install import transaction
 
-    backend = installer(app, options)
+    box = planned.machine.container
+    backend = installer(app, options, layer=box is not None and box.build is True)
     if options.dry_run:
         with trial(app, target) as place:
             changes = backend.preview(_job(app, planned, place, progress=False, reinstall=reinstall))

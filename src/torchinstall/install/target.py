@@ -6,6 +6,7 @@ the interrogation of the interpreter found.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -17,9 +18,7 @@ from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from filelock import FileLock
+    from collections.abc import Iterator, Mapping
 
     from torchinstall.model.machine import Python
 
@@ -163,7 +162,6 @@ def create_venv(prefix: Path, python: str | None, environ: Mapping[str, str], cw
 
 def remove_made(prefix: Path, folders: tuple[str, ...]) -> None:
     """Remove an environment that this run made: what is in its folder, and the folders that were made for it."""
-    import contextlib
     import shutil
 
     with contextlib.suppress(OSError):
@@ -192,8 +190,9 @@ def _make_folders(prefix: Path) -> tuple[str, ...]:
     return tuple(str(folder) for folder in missing)
 
 
-def _making(prefix: Path) -> FileLock:
-    """Return the lock that lets one run at a time make an environment: it can't lie in the folder itself."""
+@contextlib.contextmanager
+def _making(prefix: Path) -> Iterator[None]:
+    """Let one run at a time make an environment; the lock can't lie in the folder, and leaves nothing behind."""
     import hashlib
     import tempfile
 
@@ -203,7 +202,14 @@ def _making(prefix: Path) -> FileLock:
     name = hashlib.sha256(str(prefix).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     folder = Path(tempfile.gettempdir()) / f"torchinstall-{user}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return FileLock(folder / f"{name}.lock", timeout=120)
+    lock = folder / f"{name}.lock"
+    try:
+        with FileLock(lock, timeout=120):
+            yield
+    finally:
+        with contextlib.suppress(OSError):
+            lock.unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def _named_venv(

@@ -221,4 +221,4 @@ def _span(value: str) -> str:
 def reason(rule: str, *, source: str = "", **params: object) -> Reason:
     """Return the sentence of ``rule`` filled with ``params``; raises ``KeyError`` for an unknown rule."""
     texts = {name: str(value) for name, value in params.items()}
-    return Reason(rule=rule, text=ENGLISH[rule].format(**texts), source=source, params=texts)
+    return Reason.unchecked({"rule": rule, "text": ENGLISH[rule].format(**texts), "source": source, "params": texts})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, TypeVar
 
     from typing_extensions import Self, dataclass_transform
@@ -74,6 +75,13 @@ class Value:
     def __repr__(self) -> str:
         shown = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items() if v != self._defaults.get(k, _MISSING))
         return f"{type(self).__name__}({shown})"
+
+    @classmethod
+    def unchecked(cls, fields: Mapping[str, Any]) -> Self:
+        """Return a value of all its fields, given in their order and not looked at: for those made by the million."""
+        value = object.__new__(cls)
+        value.__dict__.update(fields)
+        return value
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed."""

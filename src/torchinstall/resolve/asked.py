@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from torchinstall.model.plan import Plan
     from torchinstall.resolve.wishes import Parsed
 
-_MEMO = 5000
-"""Most answers that are kept: a memo against repetition, not a store."""
+_MEMO_BYTES = 64 * 2**20
+"""About how much the kept answers of a batch may take: a memo against repetition, not a store."""
+_REASON_BYTES = 800
+"""About what one reason of a plan takes, with its words and facts (measured: 25 of them in 22 KB)."""
 
 _DEEPEST = 20
 """Requirement files that include each other in a circle end here."""
@@ -80,6 +82,7 @@ def plans(
     its place, and the rest goes on. ``complete`` fills what a machine leaves to the running one.
     """
     memo: dict[str, Plan] = {}
+    held = 0
     for line in lines:
         if not line.strip():
             continue
@@ -94,9 +97,13 @@ def plans(
             key = json.dumps([inner, asked], sort_keys=True)
             if key not in memo:
                 machine = complete(machine_from_json(inner))
-                if len(memo) >= _MEMO:
+                plan = resolve(machine, with_asked(general, asked, machine, catalog), catalog, brief=True)
+                weight = len(key) + _REASON_BYTES * (len(plan.rejected) + len(plan.alternatives) + len(plan.why) + 4)
+                if held + weight > _MEMO_BYTES:
                     memo.clear()
-                memo[key] = resolve(machine, with_asked(general, asked, machine, catalog), catalog, brief=True)
+                    held = 0
+                held += weight
+                memo[key] = plan
             yield identity, memo[key]
         except TorchInstallError as error:
             yield identity, error

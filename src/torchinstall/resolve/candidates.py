@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _LONG_NAMES = 60
 """Of many cards there are too many combinations to keep a sentence for each."""
+_STRANGERS = 4096
+"""Most sentences about other backends that are kept: one a variant, for as many names of cards."""
 
 
 class Candidate:
@@ -216,6 +218,8 @@ class _Judge:
             if wish.name == "torch" and wish.specifier
         ]
         self._wheels = shelf(catalog, ("wheels", target))
+        self._strangers = shelf(catalog, ("wrong backend", selection.backend))
+        self._names: str | None = None
         self._kinds = {"cpu": (CPU, MPS), "mps": (MPS, CPU)}.get(selection.backend, (selection.backend,))
         self._rules: Verdicts = backends.verdicts(selection, machine, request, target, catalog)
 
@@ -270,17 +274,23 @@ class _Judge:
 
     def _wrong_backend(self, variant: str, rule: str) -> Reason:
         selection = self._selection
-        names = ", ".join(dict.fromkeys(card.name for card in selection.cards))
-        known = shelf(self._catalog, ("wrong backend", selection.backend, names)) if len(names) < _LONG_NAMES else {}
-        if variant not in known:
+        if self._names is None:
+            self._names = ", ".join(dict.fromkeys(card.name for card in selection.cards))
+        names, known = self._names, self._strangers
+        key = (names, variant)
+        found: Reason | None = known.get(key)
+        if found is None:
             target = names or f"a {selection.backend} machine"
             if selection.backend == "cpu":
-                known[variant] = reason("backend", variant=variant, target="a machine without an accelerator")
+                found = reason("backend", variant=variant, target="a machine without an accelerator")
             elif rule == "not-cpu":
-                known[variant] = reason("not-cpu", target=target)
+                found = reason("not-cpu", target=target)
             else:
-                known[variant] = reason("backend", variant=variant, target=target)
-        found: Reason = known[variant]
+                found = reason("backend", variant=variant, target=target)
+            if len(known) >= _STRANGERS:
+                known.clear()
+            if len(names) < _LONG_NAMES:
+                known[key] = found
         return found
 
 

@@ -49,8 +49,12 @@ def code_for(card: Card, archs: ArchList, catalog: Catalog) -> int | None:
 
 def own_ids(archs: ArchList, catalog: Catalog) -> frozenset[int]:
     """Return the ids in a list that are Tegra's own: their code serves no other card."""
-    rows = ((sm, catalog.tegra(None, f"{sm // 10}.{sm % 10}")) for sm in archs.sass)
-    return frozenset(sm for sm, row in rows if row is not None and row.own_code)
+    known = shelf(catalog, ("own code",))
+    found: frozenset[int] | None = known.get(archs.sass)
+    if found is None:
+        rows = ((sm, catalog.tegra(None, f"{sm // 10}.{sm % 10}")) for sm in archs.sass)
+        found = known[archs.sass] = frozenset(sm for sm, row in rows if row is not None and row.own_code)
+    return found
 
 
 class Verdicts:

@@ -71,6 +71,9 @@ def declared(machine: Machine, said: Declaration, catalog: Catalog) -> Machine:
         machine = _with_gpus(machine, said.gpus, catalog)
     for text in said.drivers:
         machine = _with_driver(machine, text)
+    if said.drivers and not said.gpus and not machine.gpus:
+        # Who names a driver speaks of a card, though no card is here or named: which one, nobody knows.
+        machine = machine.replace(gpus=None)
     return machine
 
 

@@ -150,7 +150,7 @@ def rejections(decision: Decision, *, brief: bool = False) -> tuple[Rejection, .
             lost_by = outranked(build, solution, decision)
         if lost_by is not None:
             told.add(build.variant)
-            lost.append(Rejection(torch=build.torch, variant=build.variant, reason=lost_by))
+            lost.append(Rejection.unchecked({"torch": build.torch, "variant": build.variant, "reason": lost_by}))
     return tuple(lost)
 
 
