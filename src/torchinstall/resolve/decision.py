@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from torchinstall.catalog.rows import WITHDRAWN
+from torchinstall.catalog.rows import UNVERIFIED, WITHDRAWN
 from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import Sightings
@@ -159,7 +159,7 @@ def _unheard_of(decision: Decision, request: Request, catalog: Catalog) -> Reaso
     builds = decision.candidates.builds
     named = named_variant(request, decision.target)
     if named not in {None, NPU} and all(build.variant != named for build in builds):
-        known = dict.fromkeys(build.variant for build in builds if build.status != WITHDRAWN)
+        known = dict.fromkeys(build.variant for build in builds if build.status not in {WITHDRAWN, UNVERIFIED})
         return reason("unknown-variant", variant=named, variants=", ".join(known))
     if decision.selection.backend == NPU and all(build.variant != NPU for build in builds):
         return reason("npu-platform", platform=platform)
@@ -177,7 +177,7 @@ def _unheard_of(decision: Decision, request: Request, catalog: Catalog) -> Reaso
         facts = {"torch": admitted[0].torch, "newest": newest.torch, "npu": rows[0].version}
         return reason("npu-newest", source=rows[0].source, **facts)
     if named is not None and all(build.variant != named or build.status == WITHDRAWN for build in admitted):
-        here = dict.fromkeys(b.variant for b in admitted if b.status != WITHDRAWN)
+        here = dict.fromkeys(b.variant for b in admitted if b.status not in {WITHDRAWN, UNVERIFIED})
         return reason(
             "never-existed", torch=admitted[0].torch, variant=named, platform=platform, variants=", ".join(here)
         )
