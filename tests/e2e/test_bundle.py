@@ -189,3 +189,9 @@ def test_a_blocked_plan_makes_no_bundle(world: World, tmp_path: Path) -> None:
     assert done.returncode == 3, done.stdout + done.stderr
     assert not (tmp_path / "b").exists()
     assert tree(tmp_path) == {}
+
+
+def test_it_is_made_with_the_network_or_not_at_all(world: World, tmp_path: Path) -> None:
+    done = make(world, tmp_path / "b", "--offline")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert not (tmp_path / "b").exists()

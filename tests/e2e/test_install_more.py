@@ -51,6 +51,19 @@ def test_the_last_install_is_undone(ground: Ground) -> None:
     assert "nothing to undo" in json.loads(again.stdout)["error"]["what"]
 
 
+def test_what_came_since_is_named_when_it_goes_with_the_undoing(ground: Ground) -> None:
+    world = ground.world
+    assert ground.upgrade().returncode == 0
+    site = next(world.venv.glob("lib/python*/site-packages"))
+    info = site / "later-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: later\nVersion: 1.2\n")
+    (info / "RECORD").write_text("later-1.2.dist-info/METADATA,,\nlater-1.2.dist-info/RECORD,,\n")
+    done = world.run("restore", "--venv", str(world.venv), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["lost"] == ["later==1.2"], "torch itself was to go"
+
+
 def test_a_failed_install_keeps_the_way_back_of_the_one_before(ground: Ground) -> None:
     assert ground.upgrade().returncode == 0
     upgraded = tree(ground.world.venv)

@@ -68,7 +68,7 @@ def test_names(catalog, text, vendor, code):
     assert (gpu.compute_capability or gpu.gfx or gpu.family or gpu.soc or gpu.name) == code
 
 
-@pytest.mark.parametrize("text", ["none", "NONE", " cpu ", ""])
+@pytest.mark.parametrize("text", ["none", "NONE", " cpu "])
 def test_no_card(catalog, text):
     assert gpu_from_text(text, catalog) is None
 
@@ -167,3 +167,15 @@ def test_boards_are_known_by_their_jetpack(catalog, l4t, jetpack):
     assert ("jetson.jetpack" in machine.sources) is (jetpack is not None)
     told = Machine(jetson=Jetson(l4t="36.4.3", jetpack="6.1"))
     assert with_jetpack(told, catalog) is told
+
+
+def test_an_empty_name_is_no_wish_for_a_cpu_build(catalog):
+    with pytest.raises(UsageError, match="names no card"):
+        gpu_from_text("  ", catalog)
+
+
+@pytest.mark.parametrize(("arch", "expected"), [(None, "arm64"), ("x86_64", "x86_64")])
+def test_an_apple_gpu_implies_apples_architecture(catalog, arch, expected):
+    said = Declaration(gpus=("M3",), os="macos-14", arch=arch)
+    machine = declared(Machine(os=Os(name="linux"), arch="x86_64", gpus=()), said, catalog)
+    assert machine.arch == expected

@@ -165,3 +165,33 @@ def test_an_installed_newer_torch_is_not_put_back_unasked(catalog: Catalog) -> N
     for installed in ("2.16.0+cu132", "2.16.0.dev20261101+cu132"):
         plan = resolve(ADA.replace(installed={"torch": installed}), want("torch"), catalog)
         assert plan.outcome == "satisfied" or any(w.rule == "downgrade" for w in plan.warnings)
+
+
+@pytest.mark.parametrize(("name", "outcome"), [("GeForce RTX 4090", False), ("L40S", True)])
+def test_forward_compatibility_is_for_datacenter_cards(name: str, outcome: bool, catalog: Catalog) -> None:
+    machine = linux(nvidia(name, "8.9"), driver="535.104.05")
+    machine = machine.replace(nvidia=machine.nvidia.replace(libcuda="13.0"))
+    plan = resolve(machine, want("torch"), catalog)
+    assert (plan.variant or "").startswith("cu13") is outcome
+
+
+@pytest.mark.parametrize(
+    ("driver", "rule"),
+    [
+        (NvidiaDriver(version="550.54.14", state="ok"), "if-driver"),
+        (NvidiaDriver(version="580.95.05", state="library-mismatch"), "if-driver-works"),
+        (NvidiaDriver(state="missing"), "if-driver-installed"),
+        (NvidiaDriver(state="nouveau"), "if-driver-installed"),
+        (NvidiaDriver(state="not-loaded"), "if-driver-answers"),
+    ],
+)
+def test_the_change_of_driver_is_the_one_that_would_help(driver: NvidiaDriver, rule: str, catalog: Catalog) -> None:
+    plan = resolve(linux(RTX_4090).replace(nvidia=driver), want("torch>=2.12"), catalog)
+    ways = [way for way in plan.alternatives if way.reason.rule.startswith("if-driver")]
+    assert [way.reason.rule for way in ways] == [rule], plan.outcome
+
+
+def test_windows_follows_what_the_default_index_serves_on_linux(catalog: Catalog) -> None:
+    rules = {why.rule for why in resolve(windows(RTX_4090, driver="581.42"), want("torch"), catalog).why}
+    assert "chosen-as-linux" in rules, rules
+    assert "chosen-default" not in rules, "there it serves CPU builds"

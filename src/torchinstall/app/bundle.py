@@ -53,6 +53,10 @@ def bundle(
     from torchinstall.install.sizes import with_sizes
     from torchinstall.output.jsonout import plan_to_json
 
+    if options.offline:
+        raise UsageError(
+            "a bundle is made with the network", todo=["leave --offline out", "install --from DIR uses none"]
+        )
     machine = _bare(app.read_machine(machine_text, options) if machine_text is not None else app.detect(options))
     planned = app.planned(machine, options, None)
     show(planned)

@@ -8,6 +8,8 @@ from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torchinstall.app.base import App
     from torchinstall.install.target import Target
     from torchinstall.model.options import Options
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 class Restored(Value):
     """What was undone. ``undone``: the installation that is taken back, in words; ``when`` it was, in UTC.
 
-    ``interrupted``: it had been stopped in the middle. ``packages``: the torch family as it is now.
+    ``interrupted``: it had been stopped in the middle. ``packages``: the torch family as it is now. ``lost``: what
+    was installed or changed since by somebody else, and is gone with it (``six==1.17.0``).
     """
 
     prefix: str
@@ -24,6 +27,7 @@ class Restored(Value):
     when: str = ""
     interrupted: bool = False
     packages: tuple[tuple[str, str], ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 def restore(app: App, options: Options) -> Restored:
@@ -46,6 +50,7 @@ def restore(app: App, options: Options) -> Restored:
                 prefix=prefix, undone=left.wanted, when=left.began, interrupted=True, packages=_family(app, target)
             )
         receipt = read_receipt(prefix)
+        before = _installed(target)
         if not restore_previous(target):
             made = receipt is not None
             raise UsageError(
@@ -56,7 +61,13 @@ def restore(app: App, options: Options) -> Restored:
                 todo=[f"remove {prefix}, if it isn't needed"] if made else ["name the environment: --venv or --python"],
             )
     undone = ", ".join(f"{name} {version}" for name, version in receipt.packages) if receipt else ""
-    return Restored(prefix=prefix, undone=undone, when=receipt.when if receipt else "", packages=_family(app, target))
+    return Restored(
+        prefix=prefix,
+        undone=undone,
+        when=receipt.when if receipt else "",
+        packages=_family(app, target),
+        lost=_lost(before, _installed(target), receipt.changes if receipt else ()),
+    )
 
 
 def whole_target(app: App, options: Options) -> Target:
@@ -68,8 +79,22 @@ def whole_target(app: App, options: Options) -> Target:
 
 
 def _family(app: App, target: Target) -> tuple[tuple[str, str], ...]:
+    found = _installed(target)
+    return tuple((name, found[name]) for name in (*app.catalog.joint, "torch-npu") if name in found)
+
+
+def _installed(target: Target) -> dict[str, str]:
     from torchinstall.install.preflight import target_paths
     from torchinstall.install.records import installed
 
-    found = {name: version for root in target_paths(target) for name, version, _ in installed(root)}
-    return tuple((name, found[name]) for name in (*app.catalog.joint, "torch-npu") if name in found)
+    return {name: version for root in target_paths(target) for name, version, _ in installed(root)}
+
+
+def _lost(before: Mapping[str, str], after: Mapping[str, str], changes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what somebody else put in since: gone or changed now, though the installation hadn't brought it."""
+    brought = {(words.split()[1], words.split()[-1]) for words in changes if not words.startswith("-")}
+    return tuple(
+        f"{name}=={version}"
+        for name, version in sorted(before.items())
+        if after.get(name) != version and (name, version) not in brought
+    )

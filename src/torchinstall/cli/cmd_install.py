@@ -128,7 +128,7 @@ def _result_lines(result: Installed, *, dry_run: bool, verbose: bool) -> list[Li
         lines += section("Left over", [words, command], NOTE)
     if result.restored:
         lines += section("Restored", ["the environment is as it was before"])
-    elif result.planned.plan.outcome == SATISFIED:
+    elif result.planned.plan.outcome == SATISFIED and not result.changes:
         lines += section("Done", ["nothing had to change"], GOOD)
     elif result.verdict is None or result.verdict.outcome == "proved":
         lines += section("Done", [f"torch {result.planned.plan.torch} is in {target.prefix if target else ''}"], GOOD)

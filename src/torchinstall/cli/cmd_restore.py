@@ -31,16 +31,20 @@ def run(arguments: argparse.Namespace) -> int:
             "when": done.when,
             "interrupted": done.interrupted,
             "packages": dict(done.packages),
+            "lost": list(done.lost),
         }
         print(dumps(document))
         return 0
-    from torchinstall.output.lines import GOOD, section
+    from torchinstall.output.lines import GOOD, NOTE, section
 
     what = done.undone or "the last installation"
     stopped = ", which had been stopped in the middle" if done.interrupted else ""
     when = f" ({done.when})" if done.when else ""
     now = ", ".join(f"{name} {version}" for name, version in done.packages) or "no torch"
     lines = section("Undone", [f"{what}{when}{stopped}"])
+    if done.lost:
+        words = "installed since then, and gone with it; uv pip install puts it in again:"
+        lines += section("Lost", [words, " ".join(done.lost)], NOTE)
     lines += section("Now", [f"{now}, in {done.prefix}"], GOOD)
     say(lines)
     return 0

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from torchinstall.index.http import Client
     from torchinstall.install.backend import Job
 
-AMPLE = 60 * 10**9
-"""Bytes: where this much is free everywhere, no installation of torch can fill the disk, and nothing is summed."""
+AMPLE = 40 * 10**9
+"""Bytes: where this much is free everywhere, no installation of torch can fill the disk, and nothing is summed.
+
+The largest set, torch of CUDA 13 with its libraries, is 3.0 GB of wheels: 23 GB unpacked in cache and environment
+at the worst rate.
+"""
 
 UNPACKED = 3.8
 """Bytes on disk a byte of wheel, at most: torch 2.13.0+cpu has 3.7, the nvidia-* packages 1.2 to 2."""

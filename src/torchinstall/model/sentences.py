@@ -68,6 +68,7 @@ ENGLISH: dict[str, str] = {
     "chosen-newest": "torch {torch} is the newest release that fits this machine and the request",
     "chosen-only": "{variant} is the only variant of torch {torch} that fits",
     "chosen-default": "{variant} is what the default index serves for torch {torch} on this platform",
+    "chosen-as-linux": "{variant} is the variant that the default index serves for torch {torch} on Linux",
     "chosen-highest": "{variant} is the highest {kind} of torch {torch} that fits",
     "chosen-named": "{variant} is the variant that you named",
     "covers": "{card} (compute capability {cc}) runs the wheel's {code} code",
@@ -170,6 +171,9 @@ ENGLISH: dict[str, str] = {
     # ways out
     "if-upgrade": "--upgrade is given",
     "if-driver": "the NVIDIA driver is updated to {minimum} or newer",
+    "if-driver-works": "the NVIDIA driver that is here ({found}) answers again: torchinstall doctor looks for what is in its way",
+    "if-driver-answers": "the NVIDIA driver answers and is {minimum} or newer",
+    "if-driver-installed": "an NVIDIA driver {minimum} or newer is installed and loaded",
     "if-module": "the {other} flavour of the NVIDIA kernel module is installed",
     "if-driver-branch": "the NVIDIA driver is replaced by one of branch {branch} (>= {minimum})",
     "if-rocm": "{card} is used in spite of that (--variant {variant})",

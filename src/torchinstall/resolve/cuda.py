@@ -132,7 +132,8 @@ def driver_floor(build: Build, cards: tuple[Card, ...], machine: Machine, catalo
     announced = (driver.cuda or answer) if driver else None
     if found is not None:
         met = all(reaches(found, floor, windows=windows) for floor in floors)
-        if not met and answer and numbers(answer)[:1] >= (major,):
+        compatible = not any("geforce" in card.name.lower() for card in cards)  # data.md: "Not for GeForce"
+        if not met and compatible and answer and numbers(answer)[:1] >= (major,):
             met = forward = True
     elif announced and numbers(announced)[:1] < (major,):
         # No number, but a word: a driver that announces CUDA 12 is none of CUDA 13.

@@ -68,7 +68,7 @@ def declared(machine: Machine, said: Declaration, catalog: Catalog) -> Machine:
     if said.python is not None:
         machine = machine.replace(python=python_version(said.python))
     if said.gpus:
-        machine = _with_gpus(machine, said.gpus, catalog)
+        machine = _with_gpus(machine, said.gpus, catalog, said.arch)
     for text in said.drivers:
         machine = _with_driver(machine, text)
     if said.drivers and not said.gpus and not machine.gpus:
@@ -100,7 +100,10 @@ def gpu_from_text(text: str, catalog: Catalog) -> Gpu | None:
     Raises ``UsageError`` for a name that isn't known, and for one that means cards of several architectures.
     """
     plain = " ".join(text.split())
-    if plain.lower() in {"none", "cpu", ""}:
+    if not plain:
+        # An unset variable of a script: a CPU build isn't what it asks for.
+        raise UsageError("--gpu '' names no card", todo=["name the card, leave --gpu out, or write --gpu none"])
+    if plain.lower() in {"none", "cpu"}:
         return None
     if match := _CAPABILITY.fullmatch(plain):
         number = match[3]
@@ -160,7 +163,7 @@ def _architecture(card: Card) -> str:
     return card.compute_capability or card.gfx or card.family or card.soc or card.vendor
 
 
-def _with_gpus(machine: Machine, texts: tuple[str, ...], catalog: Catalog) -> Machine:
+def _with_gpus(machine: Machine, texts: tuple[str, ...], catalog: Catalog, said_arch: str | None) -> Machine:
     wanted = [gpu_from_text(text, catalog) for text in texts]
     named = [gpu for gpu in wanted if gpu is not None]
     if len(named) < len(wanted) and named:
@@ -174,6 +177,9 @@ def _with_gpus(machine: Machine, texts: tuple[str, ...], catalog: Catalog) -> Ma
                     gpu if number in selected else gpu.replace(visible=False) for number, gpu in enumerate(machine.gpus)
                 )
             )
+    if any(gpu.vendor == "apple" for gpu in named) and said_arch is None:
+        # There is no Apple GPU beside another processor than Apple's: the host's architecture isn't the target's.
+        machine = machine.replace(arch="arm64", python=machine.python.replace(arch=None))
     return machine.replace(
         gpus=tuple(named), declared=True, nvidia=None, amd=None, intel=None, ascend=None, jetson=None
     )

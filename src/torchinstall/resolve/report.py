@@ -197,7 +197,11 @@ def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catal
     elif len(fitting) == 1:
         reasons.append(reason("chosen-only", **here))
     elif build.variant == preferred_variant(build.torch, decision.target.platform, catalog):
-        reasons.append(reason("chosen-default", **here))
+        # On Windows the default index serves CPU builds: what is followed there is its choice for Linux.
+        windows = (decision.target.platform or "").startswith("win")
+        reasons.append(
+            reason("chosen-as-linux" if windows and selection.backend == "cuda" else "chosen-default", **here)
+        )
     elif selection.backend in {"cuda", "rocm"}:
         kind = "CUDA" if selection.backend == "cuda" else "ROCm"
         reasons.append(reason("chosen-highest", kind=kind, **here))

@@ -227,6 +227,12 @@ def _with_driver(
         return []
     if floor.below is not None:
         why = reason("if-driver-branch", branch=floor.last_branch, minimum=floor.minimum)
+    elif driver.version is None:
+        rule = "if-driver-installed" if driver.state in {"missing", "nouveau"} else "if-driver-answers"
+        why = reason(rule, minimum=floor.minimum, source=floor.source)
+    elif at_least(driver.version, floor.minimum) and driver.state != "ok":
+        # New enough, and yet it doesn't answer: another number is no cure.
+        why = reason("if-driver-works", found=driver.version, minimum=floor.minimum, source=floor.source)
     else:
         why = reason("if-driver", minimum=floor.minimum, source=floor.source)
     return [_alternative(other, why)]
