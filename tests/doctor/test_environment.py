@@ -32,6 +32,7 @@ def test_no_torch_at_all(environment):
     code, found = environment.doctor()
     assert (code, found["action"], ids(found)) == (3, "install", ["not-installed"])
     assert found["findings"][0]["command"].startswith("torchinstall torch==")
+    assert f" --python {environment.python}" in found["findings"][0]["command"], "as printed, it mends this environment"
 
 
 def test_torch_isn_t_imported(environment):

@@ -7,6 +7,7 @@ import pytest
 from hand import GTX_1080, RTX_4090, RTX_5090, linux, nvidia, want, windows
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.model.machine import AmdDriver, Container, Gpu, IntelDriver, Jetson, NvidiaDriver
+from torchinstall.resolve.declare import gpu_from_text
 from torchinstall.resolve.resolve import resolve
 
 ADA = linux(RTX_4090, driver="580.95.05")
@@ -195,3 +196,11 @@ def test_windows_follows_what_the_default_index_serves_on_linux(catalog: Catalog
     rules = {why.rule for why in resolve(windows(RTX_4090, driver="581.42"), want("torch"), catalog).why}
     assert "chosen-as-linux" in rules, rules
     assert "chosen-default" not in rules, "there it serves CPU builds"
+
+
+@pytest.mark.parametrize(("gpu", "family"), [("gfx1100", "ROCm"), ("cc:12.0", None)])
+def test_a_backend_without_wheels_for_the_platform_is_said_to_be_that(gpu: str, family: str | None, catalog) -> None:
+    card = gpu_from_text(gpu, catalog)
+    machine = linux(card, driver="595.45.04" if family is None else None, arch="aarch64")
+    plan = resolve(machine, want("torch"), catalog)
+    assert (plan.blocked.params.get("backend") if plan.blocked else None) == family

@@ -50,7 +50,8 @@ def advise(
     for use in asking.uses:
         if use not in advice.flags:
             known = [f"{flag}: {text}" for flag, text in advice.flags.items()]
-            raise UsageError(f"--uses {use!r} isn't known", todo=known)
+            said = "--uses takes one of these words" if use == "help" else f"--uses {use!r} isn't known"
+            raise UsageError(said, todo=known)
     asked, newest = wanted(asking.to, app.catalog)
     machine, target, elsewhere = _machine(app, options, machine_text)
     seen_here = not elsewhere and not machine.declared

@@ -51,7 +51,24 @@ def doctor_live(app: App, options: Options, *, verify: bool = False) -> Checkup:
         diagnosis = _with_who(diagnosis, machine)
     if verify:
         diagnosis = _proved(app, target, machine, request, diagnosis)
-    return Checkup(diagnosis=diagnosis, target=target, machine=machine, inspection=seen)
+    return Checkup(diagnosis=_for_place(diagnosis, options), target=target, machine=machine, inspection=seen)
+
+
+def _for_place(diagnosis: Diagnosis, options: Options) -> Diagnosis:
+    """Let the commands name the environment that was named: as printed, they are to mend that one."""
+    place = ("--venv", options.venv) if options.venv else ("--python", options.python) if options.python else None
+    if place is None:
+        return diagnosis
+    from shlex import join
+
+    return diagnosis.replace(
+        findings=tuple(
+            found.replace(command=f"{found.command} {join(map(str, place))}")
+            if found.command.startswith("torchinstall ") and "&&" not in found.command
+            else found
+            for found in diagnosis.findings
+        )
+    )
 
 
 def _of_the_machine_alone(app: App, options: Options) -> Checkup:

@@ -52,6 +52,7 @@ ENGLISH: dict[str, str] = {
     "rocm-wsl": "PyTorch's {variant} wheels open /dev/kfd, which WSL2 doesn't have; AMD's own wheels are the ones for WSL2",
     # why a candidate loses: Ascend, Intel
     "npu-none": "no released torch-npu belongs to torch {torch}",
+    "backend-platform": "there are no {backend} wheels of torch for {platform}",
     "npu-platform": "torch-npu has wheels for Linux on x86_64 and aarch64 only, none for {platform}",
     "npu-newest": "no released torch-npu belongs to torch {torch}; the newest is {npu}, for torch {newest}",
     "cann-too-old": "torch-npu {npu} (torch {torch}) needs CANN {wanted}; here is {found}",

@@ -47,6 +47,7 @@ CHINESE: dict[str, str] = {
     "rocm-wsl": "PyTorch 的 {variant} 轮子要打开 /dev/kfd，而 WSL2 没有；WSL2 应使用 AMD 自己的轮子",
     # why a candidate loses: Ascend, Intel
     "npu-none": "没有与 torch {torch} 配套的 torch-npu 正式版",
+    "backend-platform": "torch 没有 {platform} 的 {backend} 轮子",
     "npu-platform": "torch-npu 只有 Linux（x86_64 和 aarch64）的轮子，没有 {platform} 的",
     "npu-newest": "没有与 torch {torch} 配套的 torch-npu 正式版；最新的是 {npu}，配 torch {newest}",
     "cann-too-old": "torch-npu {npu}（torch {torch}）需要 CANN {wanted}；这里是 {found}",

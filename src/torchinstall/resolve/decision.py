@@ -9,7 +9,7 @@ from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import Sightings
 from torchinstall.model.value import Value
-from torchinstall.model.variant import CPU, NPU
+from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import numbers
 from torchinstall.resolve import npu
 from torchinstall.resolve.candidates import Candidates, candidates, named_variant
@@ -163,6 +163,9 @@ def _unheard_of(decision: Decision, request: Request, catalog: Catalog) -> Reaso
         return reason("unknown-variant", variant=named, variants=", ".join(known))
     if decision.selection.backend == NPU and all(build.variant != NPU for build in builds):
         return reason("npu-platform", platform=platform)
+    wanted = decision.selection.backend
+    if wanted in _NAMES and all(backend(b.variant) != wanted or b.status == WITHDRAWN for b in builds):
+        return reason("backend-platform", backend=_NAMES[wanted], platform=platform)
     wish = next((w for w in (*request.wishes, *request.constraints) if w.name == TORCH and w.specifier), None)
     if wish is None:
         return None
@@ -194,6 +197,7 @@ def _no_version(wish: Wish, builds: Sequence[Build], platform: str) -> Reason:
     return reason("no-such-version", requirement=wish.text, origin=wish.origin, platform=platform, versions=near)
 
 
+_NAMES = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU"}
 _FAR = (
     "other-variant",
     "backend",
