@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hand import GTX_1080_TI, RTX_4090, RTX_5090, linux, want
 from torchinstall.catalog.catalog import Catalog
+from torchinstall.errors import UsageError
 from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH, Listing, Sightings, WheelFile
+from torchinstall.resolve.mirrors import meant, with_origin_hashes
 from torchinstall.resolve.resolve import resolve
 
 
@@ -136,3 +140,12 @@ def test_a_mirror_comes_first_and_the_origin_after_it(catalog: Catalog) -> None:
     origin = page(PYTORCH, catalog.index_url("cu126"), wheel("2.14.1+cu126"), variant="cu126")
     plan = resolve(PASCAL, want("torch"), catalog, seen(behind, origin))
     assert (plan.torch, plan.packages[0].index) == ("2.14.1", catalog.index_url("cu126"))
+
+
+def test_a_mirror_that_was_named_and_does_not_answer_is_said_to_be_that(catalog: Catalog) -> None:
+    silent = Listing(url="http://127.0.0.1/m/cu126", role=MIRROR, project="torch", state="unreachable", error="refused")
+    looked = Sightings(listings=(silent,))
+    plan = with_origin_hashes(resolve(PASCAL, want("torch"), catalog, looked), looked)
+    assert [why.rule for why in plan.warnings if "refused" in why.text] == ["mirror-unreachable"]
+    with pytest.raises(UsageError, match="isn't a web address"):
+        meant("ftp://127.0.0.1/whl", catalog)

@@ -28,6 +28,8 @@ def meant(text: str | None, catalog: Catalog) -> tuple[str | None, str]:
     if text is None or text.lower() == AUTO:
         return None, "simple"
     if "://" in text:
+        if not text.lower().startswith(("https://", "http://")):
+            raise UsageError(f"--mirror {text!r} isn't a web address", todo=["write https://... or http://..."])
         return (text if _PLACE in text else f"{text.rstrip('/')}/{_PLACE}"), EITHER
     for mirror in catalog.mirrors:
         if text.lower() in {mirror.name, *mirror.aliases}:
@@ -68,6 +70,10 @@ def with_origin_hashes(plan: Plan, sightings: Sightings) -> Plan:
                 todo=["don't install from this mirror: leave --mirror out, or name another one"],
             )
         pins.append(pin.replace(sha256=origin.sha256))
+    pages = [listing for listing in sightings.listings if listing.role == MIRROR]
+    if pages and all(page.state == "unreachable" and page.error != "--offline" for page in pages):
+        text = f"the mirror that was named can't be reached: {pages[0].url} ({pages[0].error})"
+        warnings.append(Reason(rule="mirror-unreachable", text=text, params={"url": pages[0].url}))
     return plan.replace(packages=tuple(pins), warnings=tuple(warnings))
 
 
