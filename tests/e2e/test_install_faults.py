@@ -25,6 +25,14 @@ PAGE = f"/whl/{INDEX}/torch/"
 FAST = {"UV_HTTP_RETRIES": "0", "UV_HTTP_TIMEOUT": "3"}
 
 
+@pytest.fixture(autouse=True)
+def _hangup_counts():
+    """Under nohup the signal is ignored, by us as by every program: here it is to arrive."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture(scope="module")
 def _ground(tmp_path_factory):
     made = Ground(tmp_path_factory.mktemp("ground"))
