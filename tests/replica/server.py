@@ -36,6 +36,23 @@ class Asked:
     sent: int = 0
 
 
+_LARGE = 1 << 20
+_tags: dict[int, tuple[bytes, str]] = {}
+"""Tags of large bodies, which are kept with them: a server that hashed a real wheel anew for each request would be
+slower than any index, and that would be measured as ours or uv's time."""
+
+
+def _tag(body: bytes) -> str:
+    """Return the ETag of a body."""
+    known = _tags.get(id(body))
+    if known is not None and known[0] is body:
+        return known[1]
+    tag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
+    if len(body) > _LARGE:
+        _tags[id(body)] = (body, tag)
+    return tag
+
+
 @dataclasses.dataclass
 class _Answer:
     status: int
@@ -253,7 +270,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _send(self, asked: Asked, answer: _Answer, fault: Fault) -> None:
         body, extra = answer.body, {}
-        tag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
+        tag = _tag(body)
         if answer.status == 200:
             extra["ETag"] = tag
             if self.headers.get("If-None-Match") == tag:
