@@ -287,6 +287,8 @@ def test_our_schema_check_says_what_jsonschema_says(made: Any) -> None:
         kind = "release" if name.startswith("releases") else name.removesuffix(".json")
         pairs.append((part, kind))
     for item, kind in pairs:
+        if not (DATA / "schema" / f"{kind}.schema.json").is_file():
+            continue  # a document of no kind that we have: refused for its name
         schema = SHIPPED.read(f"schema/{kind}.schema.json")
         try:
             check(item, schema, kind)

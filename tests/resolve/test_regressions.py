@@ -6,7 +6,17 @@ import pytest
 
 from hand import GTX_1080, RTX_4090, RTX_5090, linux, nvidia, want, windows
 from torchinstall.catalog.catalog import Catalog
-from torchinstall.model.machine import AmdDriver, Container, Gpu, IntelDriver, Jetson, NvidiaDriver
+from torchinstall.model.machine import (
+    AmdDriver,
+    AscendDriver,
+    Container,
+    Gpu,
+    IntelDriver,
+    Jetson,
+    Machine,
+    NvidiaDriver,
+    Os,
+)
 from torchinstall.resolve.declare import gpu_from_text
 from torchinstall.resolve.resolve import resolve
 
@@ -204,3 +214,9 @@ def test_a_backend_without_wheels_for_the_platform_is_said_to_be_that(gpu: str, 
     machine = linux(card, driver="595.45.04" if family is None else None, arch="aarch64")
     plan = resolve(machine, want("torch"), catalog)
     assert (plan.blocked.params.get("backend") if plan.blocked else None) == family
+
+
+def test_an_ascend_card_where_torch_npu_has_no_wheels(catalog: Catalog) -> None:
+    cards = (Gpu(vendor="ascend"), Gpu(vendor="intel"))
+    machine = Machine(os=Os(name="windows"), arch="x86_64", gpus=cards, ascend=AscendDriver(cann="7.0.0"))
+    assert resolve(machine, want("torch"), catalog).outcome == "blocked"

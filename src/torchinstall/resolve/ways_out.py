@@ -127,9 +127,8 @@ def _with_cann(decision: Decision, question: Question) -> list[Alternative]:
         return []
     ascend = machine.ascend
     other = decide(question.replace(machine=machine.replace(ascend=ascend.replace(cann=None))))
-    if other.solution is None:
-        return []
-    choice = other.solution.choices[npu.TORCH_NPU]
+    if other.solution is None or (choice := other.solution.choices.get(npu.TORCH_NPU)) is None:
+        return []  # another card decides there, or torch-npu has nothing for the platform
     row = npu.row_of(choice.version, other.solution.build.platform, question.catalog)
     if row is None:
         return []
