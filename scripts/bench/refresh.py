@@ -65,6 +65,7 @@ def replica() -> list[dict[str, object]]:
 
 def _live() -> list[dict[str, object]]:
     from torchinstall.app.base import App
+    from torchinstall.index.default import default_index
     from torchinstall.index.measure import measure
     from torchinstall.index.simple import read_simple
     from torchinstall.install.settings import read_settings
@@ -73,7 +74,7 @@ def _live() -> list[dict[str, object]]:
     settings = read_settings(os.environ, cwd=Path.cwd())
     client = app.client(cert=settings.cert)
     newest = app.catalog.releases[0].torch
-    index = settings.default_index or _default_index()
+    index = settings.default_index or default_index()
     wheels = read_simple(index, "torch", session=client, limit_s=30).wheels
     rows: list[dict[str, object]] = []
     for arch in ("x86_64", "aarch64"):
@@ -88,12 +89,6 @@ def _live() -> list[dict[str, object]]:
                 }
             )  # fmt: skip
     return rows
-
-
-def _default_index() -> str:
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT
-
-    return str(PYPI_SIMPLE_ENDPOINT)
 
 
 if __name__ == "__main__":

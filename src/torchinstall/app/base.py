@@ -300,12 +300,13 @@ class App:
         offline = request.offline
         if offline and not self._has_folders(request, settings):
             return Sightings(listings=no_network(self.catalog))
+        from torchinstall.index.default import default_index
         from torchinstall.resolve.decision import Question as Asked
         from torchinstall.resolve.decision import decide
         from torchinstall.resolve.pages import OwnSources, pages
 
         own = OwnSources(
-            default_index=settings.default_index or ("" if offline else _default_index()),
+            default_index=settings.default_index or ("" if offline else default_index()),
             extra_indexes=settings.extra_indexes,
             find_links=settings.find_links,
             mirror=request.mirror,
@@ -361,12 +362,6 @@ class App:
             return (self.cwd / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{name} can't be read", why=str(error)) from None
-
-
-def _default_index() -> str:
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT
-
-    return str(PYPI_SIMPLE_ENDPOINT)
 
 
 def _is_path(text: str) -> bool:

@@ -66,7 +66,9 @@ class Survey:
         self.shipped: FolderReader = FolderReader(find_index_data())
         self.base = base_url(self.shipped)
         self.old = app.catalog.overlay
-        self._default_index = settings.default_index or _default_index()
+        from torchinstall.index.default import default_index
+
+        self._default_index = settings.default_index or default_index()
         cache = PageCache(cache_dir(app.environ) / "pages")
         self._client: Client = Client(environ=app.environ, cert=settings.cert, cache=cache)
         self._cache = cache
@@ -264,9 +266,3 @@ def _nothing_reached(shelves: Sequence[Shelf]) -> IndexUnreachableError:
             "the catalogue stays as it was; `catalog show` has its age",
         ],
     )
-
-
-def _default_index() -> str:
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT
-
-    return str(PYPI_SIMPLE_ENDPOINT)

@@ -121,9 +121,9 @@ def default_url(job: Job) -> str | None:
         return None
     if entries:
         return None if entries[0].label else entries[0].value
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT
+    from torchinstall.index.default import default_index
 
-    return str(PYPI_SIMPLE_ENDPOINT)
+    return default_index()
 
 
 def read_changes(output: str) -> tuple[Change, ...]:
