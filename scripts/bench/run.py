@@ -118,7 +118,7 @@ def install(folder: Path, wheels: Path) -> list[tuple[str, float, str]]:
 
     place = folder / "install"
     place.mkdir(exist_ok=True)
-    return measure_install(place, wheels, 3)
+    return measure_install(place, wheels, 5)
 
 
 def refresh() -> list[dict[str, object]]:

@@ -12,9 +12,17 @@ def run() -> None:
     # What a plan makes is needed to its end: looking for garbage meanwhile finds nothing.
     gc.set_threshold(100_000, 20, 20)
     code = main(sys.argv[1:])
-    if "threading" not in sys.modules and sys.gettrace() is None and sys.getprofile() is None:
+    if _alone() and sys.gettrace() is None and sys.getprofile() is None:
         _leave(code)
     sys.exit(code)
+
+
+def _alone() -> bool:
+    """Tell whether no thread is left that Python would wait for."""
+    threading = sys.modules.get("threading")
+    return threading is None or all(
+        thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()
+    )
 
 
 def _leave(code: int) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pypi_simple
+
 from torchinstall.index import default
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from install.helpers import job, pin, site, target_at, uv
 from torchinstall.install import caution
 from torchinstall.install.records import damaged, installed
-from torchinstall.install.sizes import Wheel, space_of, with_sizes, words
+from torchinstall.install.sizes import Wheel, ample, space_of, with_sizes, words
 from torchinstall.install.target import Target
 
 
@@ -175,6 +176,19 @@ def test_sizes_are_summed_with_dependencies(replica, tmp_path, uv_binary):
     assert left == next(wheel.size for wheel in sized if wheel.name == "app")
     assert site(fresh).is_dir()
     assert target_at(tmp_path / "env").prefix == fresh.prefix
+
+
+@pytest.mark.parametrize(
+    ("variant", "others", "free", "enough"),
+    [("cpu", [], 11, True), ("cpu", [], 9, False), ("cpu", ["vllm"], 11, False), ("cu126", [], 39, False),
+     ("cu126", ["vllm"], 41, True), (None, [], 39, False)],
+)  # fmt: skip
+def test_sizes_are_left_out_only_where_there_is_room_for_anything(monkeypatch, tmp_path, variant, others, free, enough):
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage.__class__(10**12, 0, free * 10**9))
+    work = job(target(tmp_path), pin("torch", "2.14.1", "default"), others=others)
+    work = work.replace(plan=work.plan.replace(variant=variant))
+    assert ample(work, {}) is enough
 
 
 def test_sizes_in_words():

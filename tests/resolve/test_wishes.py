@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.requirements import Requirement
 
 from hand import FAMILY, RTX_4090, linux
 from torchinstall.catalog.catalog import Catalog
@@ -10,7 +13,7 @@ from torchinstall.errors import RequirementError, UsageError
 from torchinstall.model.options import Options
 from torchinstall.resolve.asked import request_of
 from torchinstall.resolve.resolve import resolve
-from torchinstall.resolve.wishes import parse, parse_file
+from torchinstall.resolve.wishes import parse, parse_file, versions_of
 
 DIGEST = "sha256:" + "0" * 64
 
@@ -94,3 +97,33 @@ def test_a_files_options_are_said_without_secrets_and_passed_on(catalog: Catalog
 def test_files_that_include_each_other_end(catalog: Catalog) -> None:
     with pytest.raises(UsageError, match="itself"):
         request_of(Options(requirement_files=("a.txt",)), None, catalog, read=lambda _name: "-r a.txt\n")
+
+
+_SPACE = st.sampled_from(["", "", " ", "  "])
+_VERSION = st.from_regex(r"[0-9]{1,2}(\.[0-9]{1,2}){0,2}(a1|rc2|\.post1|\.dev3|\.\*|\+cu126)?", fullmatch=True)
+_CLAUSE = st.tuples(st.sampled_from(["==", "!=", "<=", ">=", "<", ">", "~=", "===", "="]), _SPACE, _VERSION).map(
+    "".join
+)
+_TAIL = st.sampled_from(["", "", "", ",", ";", " x", "[opt]", "; python_version < '3.12'", " @ file:///x", ")", "#c"])
+
+
+@given(
+    st.sampled_from(["torch", "Torch", "torch_", "torch.vision", "torchvision", "t"]),
+    _SPACE,
+    st.lists(_CLAUSE, min_size=1, max_size=3),
+    st.sampled_from([",", " , ", ", "]),
+    _TAIL,
+)
+@settings(max_examples=400)
+def test_versions_alone_are_read_as_the_whole_grammar_reads_them(name, space, clauses, comma, tail):
+    text = f"{name}{space}{comma.join(clauses)}{tail}"
+    short = versions_of(text)
+    if short is not None:
+        whole = Requirement(text)
+        assert short == str(whole.specifier)
+        assert (whole.extras, whole.marker, whole.url) == (set(), None, None)
+
+
+def test_the_usual_requirements_are_read_the_short_way():
+    for text in ("torch==2.13.0", "torch >=2.1, <2.5", "torch==2.12.*", "torch==2.14.1+cu126", "torch~=2.9"):
+        assert versions_of(text) is not None, text

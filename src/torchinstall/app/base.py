@@ -133,7 +133,7 @@ class App:
             machine, asked = self.read_document(machine_text, options)
             return self.planned(machine, options, None, asked=asked, elsewhere=True)
         target = self.target_if_any(options)
-        machine = self.declared(self.seen(options, target, kept=True), options)
+        machine = self.declared(self.seen(options, target, kept=True, asks=True), options)
         return self.planned(machine, options, target, elsewhere=options.sysroot is not None and target is None)
 
     def plan_lines(self, lines: Iterable[str], options: Options) -> Iterator[tuple[object, Plan | TorchInstallError]]:
@@ -186,22 +186,27 @@ class App:
                 raise
             return None
 
-    def seen(self, options: Options, target: Target | None, *, kept: bool = False) -> Machine:
+    def seen(self, options: Options, target: Target | None, *, kept: bool = False, asks: bool = False) -> Machine:
         """Return what is seen. A fake machine has its own Python, unless a real environment is the target.
 
-        ``kept``: what the target's Python answered before serves while nothing of it has changed.
+        ``kept``: what the target's Python answered before serves while nothing of it has changed. ``asks``: an
+        index is asked after this, and what that takes may be loaded while other processes are waited for.
         """
         from torchinstall.probe.detect import detect
         from torchinstall.probe.system import real_system
 
         interpreter = target.python if target is not None else None
+        meanwhile = _load_http if asks and not options.offline else None
         if options.sysroot:
             from torchinstall.probe.fake import fake_system
             from torchinstall.probe.target import TargetQuestion
 
+            question = TargetQuestion(real_system(self.environ), interpreter) if interpreter is not None else None
             machine = detect(fake_system(self.cwd / options.sysroot), cards=self.catalog.card)
-            if interpreter is not None:
-                facts = TargetQuestion(real_system(self.environ), interpreter).answer()
+            if question is not None:
+                if meanwhile is not None:
+                    meanwhile()
+                facts = question.answer()
                 machine = machine.replace(
                     python=facts.python, installed=facts.installed, installed_by=facts.installed_by
                 )
@@ -209,7 +214,10 @@ class App:
             from torchinstall.catalog.locate import cache_folder
 
             folder = cache_folder(self.environ) + "/targets" if kept else None
-            machine = detect(real_system(self.environ), cards=self.catalog.card, python=interpreter, keep_in=folder)
+            machine = detect(
+                real_system(self.environ), cards=self.catalog.card, python=interpreter, keep_in=folder,
+                meanwhile=meanwhile,
+            )  # fmt: skip
         if interpreter is None and options.python:
             from torchinstall.resolve.declare import python_version
 
@@ -362,6 +370,12 @@ class App:
             return (self.cwd / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{name} can't be read", why=str(error)) from None
+
+
+def _load_http() -> None:
+    from torchinstall.index.http import load
+
+    load()
 
 
 def _is_path(text: str) -> bool:

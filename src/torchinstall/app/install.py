@@ -87,7 +87,7 @@ def _install(
 
         app, options = from_bundle(app, options)
     target = app.target(options)
-    seen = app.seen(options, target)
+    seen = app.seen(options, target, asks=True)
     if not options.dry_run and _recovered(seen, target, tell):
         seen = app.seen(options, target)
     machine = app.declared(seen, options)

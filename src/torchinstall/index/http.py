@@ -41,6 +41,14 @@ _AGAIN = {429, 500, 502, 503, 504}
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1, */*;q=0.01"
 
 
+def load() -> None:
+    """Load ``requests`` before it is needed, where there is time for it: while a probe waits for another process."""
+    import contextlib
+
+    with contextlib.suppress(ImportError):  # whoever needs it says what is wrong with it
+        import requests  # noqa: F401
+
+
 class Page(Value):
     """One answer. ``state``: ok, absent (403, 404, 410) or failed (``error`` says why, without credentials).
 

@@ -29,6 +29,10 @@ The largest set, torch of CUDA 13 with its libraries, is 3.0 GB of wheels: 23 GB
 at the worst rate.
 """
 
+AMPLE_SMALL = 10 * 10**9
+"""The same for builds without GPU libraries: the largest, of 0.2 GB, with all that it needs is below 2 GB unpacked."""
+_SMALL = frozenset({"cpu", "mps"})
+
 UNPACKED = 3.8
 """Bytes on disk a byte of wheel, at most: torch 2.13.0+cpu has 3.7, the nvidia-* packages 1.2 to 2."""
 
@@ -57,12 +61,13 @@ def ample(job: Job, environ: Mapping[str, str]) -> bool:
     """Tell whether there is so much room everywhere that sizes don't matter."""
     import shutil
 
+    enough = AMPLE_SMALL if job.plan.variant in _SMALL and not job.plan.others else AMPLE
     places = [*target_paths(job.target)[:1], cache_dir(environ), temp_dir(environ)]
     for place in places:
         path = place
         while not path.exists() and path != path.parent:
             path = path.parent
-        if shutil.disk_usage(path).free < AMPLE:
+        if shutil.disk_usage(path).free < enough:
             return False
     return True
 

@@ -60,13 +60,15 @@ def detect(
     installed: Mapping[str, str] = EMPTY,
     installed_by: Mapping[str, str] = EMPTY,
     keep_in: str | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Machine:
     """Return the machine, each fact with its source; what couldn't be seen is ``None``, with a note saying why.
 
     ``cards`` looks a PCI id (``10de:2684``), or the SoC of a Tegra board (``tegra234``), up in the table of
     cards. ``python`` is the target's interpreter: its facts, with what is ``installed`` in it, or its path,
     and it is asked here while the probes run; without one a fake machine's own word counts. What it answers may
-    be kept in the folder ``keep_in``, and serves until something changes that it rests on.
+    be kept in the folder ``keep_in``, and serves until something changes that it rests on. ``meanwhile`` is done
+    while it is waited for.
 
     Takes at most ``BUDGET`` seconds of foreign processes, and nothing that the machine is or isn't raises.
     Only a path that is no Python's is a ``UsageError``: that is about the call.
@@ -79,6 +81,8 @@ def detect(
         system.deadline = None
     given = system.given
     if question is not None:
+        if meanwhile is not None and question.waiting:
+            meanwhile()
         target = question.answer()
     elif isinstance(python, Python):
         target = TargetFacts(python=python, installed=installed, installed_by=installed_by)

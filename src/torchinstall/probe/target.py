@@ -69,6 +69,11 @@ class TargetQuestion:
         if self._path is not None and system.given is None and self._known is None:
             self._child = system.start([self._path, "-I", self._script, self._cookie], TIMEOUT)
 
+    @property
+    def waiting(self) -> bool:
+        """Tell whether an interpreter was started, whose answer takes a moment."""
+        return self._child is not None
+
     def answer(self) -> TargetFacts:
         """Return the facts. Raises ``UsageError`` where what was named is no Python, saying what it answered."""
         given = self._system.given

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 _SIMPLE = pattern(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*")
 _OPTION = pattern(r"(-[a-zA-Z]|--[a-z-]+)(?:[ =]\s*|\s+)?(.*)")
+_VERSIONED = pattern(
+    r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\s*"
+    r"((?:[=!<>~]=|[<>])\s*[0-9][0-9A-Za-z.+!*]*(?:\s*,\s*(?:[=!<>~]=|[<>])\s*[0-9][0-9A-Za-z.+!*]*)*)"
+)
+"""A name with versions and nothing else: no extras, no marker, no address."""
 _LOCAL = pattern(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
 
 _HASH = pattern(r"--hash[= ](sha(?:256|384|512):[0-9a-fA-F]+)")
@@ -190,6 +195,9 @@ def _wish(text: str, name: str, origin: str, environment: Mapping[str, str] | No
     plain = text.strip()
     if normal(plain) == name:
         return Wish(name=name, text=plain, origin=origin)
+    versions = versions_of(plain)
+    if versions is not None:
+        return _versioned(name, versions, plain, origin)
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -210,19 +218,31 @@ def _wish(text: str, name: str, origin: str, environment: Mapping[str, str] | No
                 return None
         except UndefinedEnvironmentName:
             pass
-    specifier = str(requirement.specifier)
+    return _versioned(name, str(requirement.specifier), plain, origin, tuple(sorted(requirement.extras)))
+
+
+def versions_of(text: str) -> str | None:
+    """Return the specifier of a requirement that is a name with versions and nothing else, else ``None``.
+
+    The grammar of whole requirements takes longer to load than a plan takes, and few need it.
+    """
+    match = _VERSIONED.fullmatch(text)
+    if match is None:
+        return None
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return str(SpecifierSet(match[1]))
+    except InvalidSpecifier:
+        return None  # the whole grammar says what is wrong
+
+
+def _versioned(name: str, specifier: str, text: str, origin: str, extras: tuple[str, ...] = ()) -> Wish:
     variant = None
     if match := _LOCAL.search(specifier):
         variant = match[2]
         specifier = specifier.replace(f"+{variant}", "")
-    return Wish(
-        name=name,
-        specifier=specifier,
-        variant=variant,
-        extras=tuple(sorted(requirement.extras)),
-        text=plain,
-        origin=origin,
-    )
+    return Wish(name=name, specifier=specifier, variant=variant, extras=extras, text=text, origin=origin)
 
 
 def _fixed(text: str, origin: str) -> RequirementError:
@@ -235,7 +255,7 @@ def _fixed(text: str, origin: str) -> RequirementError:
 
 def _check_other(text: str, origin: str) -> None:
     plain = text.strip()
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", plain):
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", plain) or versions_of(plain) is not None:
         return
     from packaging.requirements import InvalidRequirement, Requirement
 
