@@ -18,6 +18,7 @@ import, install against bare uv, the scan. --pages renews docs/benchmark.md, its
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -34,6 +35,7 @@ from cases import LIMITS, cases
 from report import lines, write_pages
 from timing import Case, clean_environment, measure
 
+NEEDED = ("uv", "packaging", "requests", "pypi_simple", "filelock")
 PARTS = ("cases", "batch", "install", "refresh")
 
 
@@ -50,6 +52,11 @@ def main() -> int:
     parser.add_argument("--pages", action="store_true", help="renew docs/benchmark.md, its plot and the README's table")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work in this folder and leave it")
     options = parser.parse_args()
+    if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        print(f"error: this Python has no {', '.join(missing)}; it needs what torchinstall needs:", file=sys.stderr)
+        print("  python3 -m venv .venv && .venv/bin/pip install --editable .", file=sys.stderr)
+        print("  .venv/bin/python scripts/bench/run.py ...", file=sys.stderr)
+        return 2
     folder = (options.keep or Path(tempfile.mkdtemp(prefix="torchinstall-bench-"))).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     try:
