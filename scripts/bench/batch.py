@@ -1,4 +1,4 @@
-"""Plans of many machines in one process, a line each: seconds, and the memory that it takes at most."""
+"""Plans of many machines, a line each: seconds, and the memory that one of the processes takes at most."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def markdown(results: Results, *, short: bool) -> str:
     out = [_head(results) + ".", "", "| what | times bare Python | ms |", "|---|---|---|"]
     out += [f"| {row['name']} | {row['ratio']:.1f} | {row['median_ms']:.0f} |" for row in rows]
     if not short:
-        out += ["", "| machines in one batch | seconds | memory at most |", "|---|---|---|"]
+        out += ["", "| machines in one batch | seconds | memory of a process, at most |", "|---|---|---|"]
         out += [
             f"| {_batch_name(row)} | {row['seconds']:.1f} | {row['peak_mib']:.0f} MiB |" for row in results["batch"]
         ]

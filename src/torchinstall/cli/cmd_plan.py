@@ -14,10 +14,14 @@ from torchinstall.errors import EXIT_OK, EXIT_USAGE, MachineFileError, TorchInst
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from torchinstall.app.base import Planned
     from torchinstall.model.options import Options
+
+
+_LARGE = 1_000_000
+"""Bytes of a file of machines from which on several processes are worth their start: some 2,500 lines."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.machine:
         batch, lines = _sorted_out(_lines(arguments.machine))
         if batch:
-            return _batch(lines, options, as_json=arguments.json)
+            return _batch(lines, options, as_json=arguments.json, size=_size(arguments.machine))
         text = "".join(lines)
     return _show(app().plan(options, text), arguments, _identity(text))
 
@@ -74,27 +78,58 @@ def read_source(name: str) -> str:
     return "".join(_lines(name))
 
 
-def _batch(lines: Iterator[str], options: Options, *, as_json: bool) -> int:
-    import gc
+def _batch(lines: Iterator[str], options: Options, *, as_json: bool, size: int = 0) -> int:
+    """Answer line by line; a large file (``size``, in bytes) by several processes, with the same output."""
+    answered = _side_by_side(lines, options, as_json=as_json) if size >= _LARGE else None
+    if answered is None:
+        import gc
 
+        # Plans are many small values without cycles: looking for such less often saves a seventh of the time.
+        gc.set_threshold(50_000, 20, 20)
+        answered = _answers(options, as_json, lines)
+    code = EXIT_OK
+    write = sys.stdout.write
+    for number, (text, bad) in enumerate(answered, 1):
+        code = EXIT_USAGE if bad else code
+        write(f"{number}{text}" if text.startswith(": ") else text)
+    return code
+
+
+def _side_by_side(lines: Iterator[str], options: Options, *, as_json: bool) -> Iterator[tuple[str, bool]] | None:
+    from functools import partial
+
+    from torchinstall.app.side_by_side import processors, side_by_side
+
+    count = processors()
+    return side_by_side(partial(_answers, options, as_json), lines, count) if count > 1 else None
+
+
+def _answers(options: Options, as_json: bool, lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the text of each answer, and whether the line was a bad one; text for people lacks the line's number."""
     from torchinstall.output.jsonout import dumps, error_to_json, plan_to_json
     from torchinstall.output.text import summary
 
-    # Plans are many small values without cycles: looking for such less often saves a seventh of the time.
-    gc.set_threshold(50_000, 20, 20)
-    code = EXIT_OK
-    write = sys.stdout.write
-    for number, (identity, answer) in enumerate(app().plan_lines(lines, options), 1):
+    for identity, answer in app().plan_lines(lines, options):
         bad = isinstance(answer, TorchInstallError)
-        code = EXIT_USAGE if bad else code
         if not as_json:
             told = answer.what if isinstance(answer, TorchInstallError) else summary(answer)
-            write(f"{number if identity is None else identity}: {told}\n")
+            yield f"{'' if identity is None else identity}: {told}\n", bad
         elif isinstance(answer, TorchInstallError):
-            write(dumps(error_to_json(answer, identity), indent=None) + "\n")
+            yield dumps(error_to_json(answer, identity), indent=None) + "\n", bad
         else:
-            write(dumps(plan_to_json(answer, identity, compact=True), indent=None) + "\n")
-    return code
+            yield dumps(plan_to_json(answer, identity, compact=True), indent=None) + "\n", bad
+
+
+def _size(name: str) -> int:
+    """Return the bytes of a file, also of one that is standard input; 0 for a pipe, whose lines come when they come."""
+    import os
+    import stat
+
+    try:
+        found = os.fstat(0) if name == "-" else os.stat(name)  # noqa: PTH116 - pathlib is a tenth of a plan's start
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def _lines(name: str) -> Iterator[str]:
