@@ -159,6 +159,7 @@ def test_people_read_cause_evidence_and_command(tmp_path):
         ("rtx4090-module-not-loaded", 3, "will not help"),
         ("buildkit-build", 4, "image is being built"),
         ("hgx-no-fabric-manager", 3, "fabric manager"),
+        ("rtx5090-closed-no-devices", 3, "install the open kernel module"),
         ("docker-cuda-image", 3, "--gpus all"),
         ("h100-mask-empty", 3, "CUDA_VISIBLE_DEVICES"),
     ],

@@ -80,6 +80,8 @@ BLOCKED = [
     ("pascal on 590", linux(GTX_1080, driver="590.48.01"), PAIR, "blocked-dropped"),
     ("blackwell on 550", linux(RTX_5090, driver="550.54.15"), PAIR, "blocked-new"),
     ("blackwell under the closed module", linux(RTX_5090, driver="580.95.05").replace(nvidia=linux(RTX_5090, driver="580.95.05").nvidia.replace(kernel_module="closed")), PAIR, "blocked-module"),
+    ("no device under the closed module", linux(RTX_5090.replace(driver="nvidia"), driver="570.124.06", state="no-device").replace(nvidia=linux(RTX_5090, driver="570.124.06", state="no-device").nvidia.replace(kernel_module="closed")), PAIR, "blocked-module"),
+    ("no device under the open module", linux(RTX_5090.replace(driver="nvidia"), driver="570.124.06", state="no-device").replace(nvidia=linux(RTX_5090, driver="570.124.06", state="no-device").nvidia.replace(kernel_module="open")), PAIR, "driver-no-device"),
     ("card without a driver", linux(RTX_4090, state="missing"), PAIR, "driver-missing"),
     ("nouveau", linux(RTX_4090.replace(driver="nouveau"), state="nouveau"), PAIR, "driver-nouveau"),
     ("library mismatch", linux(RTX_4090, driver="580.95.05", state="library-mismatch"), PAIR, "driver-library-mismatch"),

@@ -104,6 +104,7 @@ def _generation(row: RowReader) -> Generation:
         dropped_branch=row.optional_integer("dropped_branch"),
         last_branch=row.optional_integer("last_branch"),
         open_module=open_module,
+        module_source=row.source("module_source") if "module_source" in row.fields else "",
         source=row.source(),
         status=row.status(),
         checked=row.text("checked"),

@@ -106,12 +106,12 @@ class RowReader:
             self.fail(f"'status' is {status!r}, not one of {', '.join(STATUSES)}")
         return status
 
-    def source(self) -> str:
+    def source(self, field: str = "source") -> str:
         """Return the full text of the source that the row names."""
-        name = self.text("source")
+        name = self.text(field)
         source = self.sources.get(name)
         if source is None:
-            self.fail(f"'source' is {name!r}, which the file's \"sources\" don't explain")
+            self.fail(f"{field!r} is {name!r}, which the file's \"sources\" don't explain")
         return source
 
     def rows(self, name: str, key: tuple[str, ...]) -> Iterator[RowReader]:

@@ -124,7 +124,7 @@ class Generation(Value):
     """NVIDIA cards of some compute capabilities: first driver that knows them, first branch that doesn't any more.
 
     ``dropped_branch``: drivers of this branch and later no longer support the cards (590 for Pascal);
-    ``last_branch`` is the one to stay on. ``open_module``: required, impossible, or either.
+    ``last_branch`` is the one to stay on. ``open_module``: required, impossible, or either; ``module_source`` says so.
     """
 
     name: str
@@ -133,6 +133,7 @@ class Generation(Value):
     dropped_branch: int | None = None
     last_branch: int | None = None
     open_module: str = "either"
+    module_source: str = ""
     source: str = ""
     status: str = DECLARED
     checked: str = ""

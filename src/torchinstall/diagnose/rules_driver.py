@@ -46,6 +46,9 @@ def driver_state(s: Situation) -> Finding | None:
     driver = s.machine.nvidia
     if driver is None or driver.state not in _STATES or "nvidia" not in s.vendors():
         return None
+    blocked = s.newest.blocked
+    if driver.state == "no-device" and blocked is not None and blocked.rule == "blocked-module":
+        return None  # that says why there is none
     cause, action, remedy = _STATES[driver.state]
     return Finding(
         id=f"driver-{driver.state}",
@@ -134,12 +137,18 @@ def driver_dropped(s: Situation) -> Finding | None:
     if blocked is None or blocked.rule not in {"blocked-dropped", "blocked-new", "blocked-module"}:
         return None
     way = next(iter(s.newest.alternatives), None)
+    remedy = f"then torch {way.torch}+{way.variant} runs, if {way.reason.text}" if way else "change the driver"
+    if way is not None and blocked.rule == "blocked-module":
+        remedy = (
+            f"install the {blocked.params['other']} kernel module of the same driver version (distributions have it in "
+            f"packages of its own) and restart; then torch {way.torch}+{way.variant} runs"
+        )
     return Finding(
         id=blocked.rule,
         action=DRIVER,
         cause=blocked.text,
         evidence=evidence(s),
-        remedy=f"then torch {way.torch}+{way.variant} runs, if {way.reason.text}" if way else "change the driver",
+        remedy=remedy,
         source=blocked.source,
     )
 

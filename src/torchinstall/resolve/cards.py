@@ -232,6 +232,8 @@ def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Cata
             blocked=reason("driver-nouveau", **{"driver": "", **left[0][1].params}),
         )
     if driver.state in _BROKEN and machine.jetson is None:
+        if driver.state == "no-device" and (module := _wrong_module(cards[0], machine)) is not None:
+            return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=_blocked(module))
         why = reason(_BROKEN[driver.state], card=cards[0].name, driver="nouveau")
         return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=why)
     judged = [(card, not_driven(card, machine)) for card in cards]
@@ -289,15 +291,26 @@ def not_driven(card: Card, machine: Machine) -> Reason | None:
             found=version,
             source=generation.source,
         )
-    wrong = driver.kernel_module and _WRONG_MODULE.get(generation.open_module) == driver.kernel_module
-    if wrong and card.gpu.driver != "nvidia":  # a card that is bound to it is driven by it, whatever tables say
-        other = "closed" if driver.kernel_module == "open" else "open"
-        return reason("left-module", card=card.name, module=driver.kernel_module, other=other, source=generation.source)
+    # A card that is bound to it is driven by it, whatever tables say.
+    if card.gpu.driver != "nvidia" and (wrong := _wrong_module(card, machine)) is not None:
+        return wrong
     floor = generation.floor
     minimum = None if floor is None else floor.windows if is_windows_driver(machine) else floor.linux
     if version and floor is not None and minimum and not reaches(version, floor, windows=is_windows_driver(machine)):
         return reason("left-new", card=card.name, minimum=minimum, found=version, source=floor.source)
     return None
+
+
+def _wrong_module(card: Card, machine: Machine) -> Reason | None:
+    """Return why the kernel module that is loaded can't drive the card: neither flavour drives all."""
+    driver, generation = machine.nvidia, card.generation
+    if driver is None or generation is None or not driver.kernel_module:
+        return None
+    if _WRONG_MODULE.get(generation.open_module) != driver.kernel_module:
+        return None
+    other = "closed" if driver.kernel_module == "open" else "open"
+    source = generation.module_source or generation.source
+    return reason("left-module", card=card.name, module=driver.kernel_module, other=other, source=source)
 
 
 def reaches(version: str, floor: Floor, *, windows: bool) -> bool:

@@ -202,7 +202,8 @@ def _with_driver(
         minimum = floor.minimum if floor else branch
         return [_alternative(other, reason("if-driver-branch", branch=branch, minimum=minimum))]
     if stopped is not None and stopped.rule == "blocked-module" and machine.nvidia is not None:
-        other = decide(question.replace(machine=machine.replace(nvidia=machine.nvidia.replace(kernel_module=None))))
+        driven = machine.nvidia.replace(kernel_module=None, state="ok")
+        other = decide(question.replace(machine=machine.replace(nvidia=driven)))
         way = reason("if-module", other=stopped.params["other"])
         return [_alternative(other, way)] if other.solution is not None else []
     driver = machine.nvidia
