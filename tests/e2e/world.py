@@ -88,8 +88,10 @@ class World:
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
-    def install(self, machine: str, *words: str, **more) -> subprocess.CompletedProcess[str]:
-        return self.run("--venv", str(self.venv), "--sysroot", str(MACHINES / machine), *words, **more)
+    def install(self, machine: str, *words: str, command: str = "", **more) -> subprocess.CompletedProcess[str]:
+        """Run an install, or another command on the same environment."""
+        first = [command] if command else []
+        return self.run(*first, "--venv", str(self.venv), "--sysroot", str(MACHINES / machine), *words, **more)
 
     def versions(self) -> dict[str, str]:
         """What the packages in the environment say of themselves inside."""

@@ -14,6 +14,7 @@ from torchinstall.app.around import (
 )
 from torchinstall.app.base import Planned
 from torchinstall.app.bound import bound_dependencies
+from torchinstall.app.missing import missing, with_missing, words
 from torchinstall.app.verify import check, proof
 from torchinstall.errors import UsageError
 from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED
@@ -93,15 +94,23 @@ def _install(
     machine = app.declared(seen, options)
     planned, verdict = _what_works_stays(app, app.planned(machine, options, target), target, options)
     hurt = _damaged(planned, target)
-    if planned.plan.outcome == SATISFIED and hurt:
+    gaps = missing(planned, target) if planned.plan.outcome == SATISFIED else ()
+    bare = {gap.package for gap in gaps if gap.built_against}
+    broken = {damage.name for damage in hurt}
+    if planned.plan.outcome == SATISFIED and (broken or bare):
         # Metadata says it's there, the disk says it's half there: only a kernel can tell which is right.
         verdict = verdict or proof(app, target, planned)
         if verdict.outcome == FAILED:
             tell([f"half installed, and put in anew: {damage.words()}" for damage in hurt])
-            broken = {damage.name for damage in hurt}
+            tell([f"put in anew with {gap.wanted}, which {gap.package} requires" for gap in gaps if gap.built_against])
+            broken |= bare
             rest = {name: version for name, version in machine.installed.items() if name not in broken}
             planned, verdict = app.planned(machine.replace(installed=rest), options, target), None
     planned = _with_what_others_need(app, planned, target, options)
+    gaps = tuple(gap for gap in gaps if not gap.built_against)
+    if gaps and planned.plan.outcome == SATISFIED:
+        tell(words(gaps))
+        planned = with_missing(planned, gaps)
     show(planned)
     plan = planned.plan
     if plan.outcome in {BLOCKED, UNDETERMINED} or plan.unreachable is not None:
@@ -118,8 +127,7 @@ def _install(
     for question in [*risks(planned, options), *project_risks(app, target)]:
         if not (options.yes or options.dry_run or ask(question)):
             raise UsageError(f"not done: {question}", todo=["--yes goes ahead with it"])
-    broken_names = tuple(damage.name for damage in hurt)
-    return _transaction(app, planned, target, options, progress=progress, reinstall=broken_names)
+    return _transaction(app, planned, target, options, progress=progress, reinstall=tuple(sorted(broken)))
 
 
 def _with_what_others_need(app: App, planned: Planned, target: Target, options: Options) -> Planned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchinstall.app.live import Checkup, doctor_live
+from torchinstall.app.missing import with_missing
 from torchinstall.diagnose.proof import with_verdict
 from torchinstall.errors import BlockedError, UsageError
 from torchinstall.model.finding import NOTE, WHEEL_ACTIONS
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from torchinstall.model.finding import Finding
     from torchinstall.model.options import Options
     from torchinstall.model.verdict import Verdict
+
+_MISSING = "dependency-missing"
 
 
 def mend(
@@ -72,7 +75,7 @@ def _install(
 ) -> Verdict | None:
     from torchinstall.app.install import _transaction
     from torchinstall.errors import VerifyError
-    from torchinstall.model.plan import INSTALL
+    from torchinstall.model.plan import INSTALL, SATISFIED
 
     plan = checkup.diagnosis.plan
     if plan is None or plan.torch is None:
@@ -85,18 +88,21 @@ def _install(
         cpu=False, reports=(), yes=True, verify=True,
     )  # fmt: skip
     # What is broken counts as not there: metadata would say that nothing is to be done.
-    gone = {"torch", *names}
+    gone = {"torch", *names} if any(finding.id != _MISSING for finding in wheel) else set()
     whole = {name: version for name, version in installed.items() if name not in gone}
     planned = app.planned(checkup.machine.replace(installed=whole), asked, checkup.target)
+    if not gone:
+        planned = with_missing(planned, checkup.inspection.gaps)
     show(planned)
-    if planned.plan.outcome != INSTALL or planned.plan.unreachable is not None:
+    enough = {INSTALL} if gone else {INSTALL, SATISFIED}
+    if planned.plan.outcome not in enough or planned.plan.unreachable is not None:
         reason = planned.plan.blocked or planned.plan.unreachable
         raise BlockedError(
             "what mends this can't be installed here", why=reason.text if reason else "", todo=["torchinstall plan"]
         )
     # The installer must not believe versions that are there already: torch's own may be the very same.
-    again = tuple(name for name in names if name in installed or name == "torch")
-    done = _transaction(app, planned, checkup.target, asked, progress=progress, reinstall=again or ("torch",))
+    again = tuple(name for name in names if name in installed or name == "torch") or ("torch",)
+    done = _transaction(app, planned, checkup.target, asked, progress=progress, reinstall=again if gone else ())
     if done.restored and done.verdict is not None:
         raise VerifyError(
             "the mended environment failed its proof, and is as it was before",

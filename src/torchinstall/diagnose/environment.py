@@ -144,6 +144,17 @@ def _gaps(seen: Inspection) -> Iterable[Finding]:
     lines = tuple(
         f"{gap.package} {gap.version} requires {gap.wanted}; {gap.found or 'nothing'} is installed" for gap in seen.gaps
     )
+    if not any(gap.built_against for gap in seen.gaps):
+        yield Finding(
+            id="dependency-missing",
+            severity=WARNING,
+            action=REINSTALL,
+            cause=lines[0],
+            evidence=lines[:_MANY],
+            remedy="install what is missing; torch itself stays",
+            command=_AGAIN,
+        )
+        return
     family = [gap for gap in seen.gaps if gap.name == "torch"]
     names = tuple(dict.fromkeys(gap.package for gap in seen.gaps))
     yield Finding(

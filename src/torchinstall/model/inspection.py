@@ -24,13 +24,17 @@ class Copy(Value):
 
 
 class Gap(Value):
-    """A requirement that isn't met: ``wanted`` as written, ``found`` the version that is there or ``None``."""
+    """A requirement that isn't met: ``wanted`` as written, ``found`` the version that is there or ``None``.
+
+    ``built_against``: it is of the torch family or one of the libraries that a build is made for.
+    """
 
     package: str
     version: str
     wanted: str
     name: str
     found: str | None = None
+    built_against: bool = True
 
 
 class Unresolved(Value):

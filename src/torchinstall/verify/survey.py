@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from torchinstall.verify.look import ImportPath
 
 FAMILY = ("torch", "torchvision", "torchaudio")
+_BUILT_AGAINST = ("nvidia", "triton", "pytorch-triton", "torch", "cuda-")
+_PLAIN = frozenset({"pip", "uv"})
 _FOLDERS = {"torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio", "torch-npu": "torch_npu"}
 _INFO = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist|egg)-info$"
@@ -199,8 +201,23 @@ def _why(folder: str, path: ImportPath, roots: Sequence[str], environ: Mapping[s
 # Requirements
 
 
+def lacking(folders: Iterable[str], markers: Mapping[str, str] | None) -> tuple[Gap, ...]:
+    """Return what the torch family in these folders requires and what isn't in them in any version.
+
+    Without ``markers`` (too little is known of the target) nothing is known to be missing.
+    """
+    packages = {str(package): package for folder in folders for package in _packages(os.path.realpath(folder))}
+    versions = {name: package.version for name, package in packages.items()}
+    gaps = _gaps(packages, versions, markers) if markers is not None else ()
+    return tuple(gap for gap in gaps if gap.found is None)
+
+
 def _gaps(packages: Mapping[str, Package], versions: Mapping[str, str], markers: Mapping[str, str]) -> list[Gap]:
-    """Return the pinned requirements of torch and its companions that aren't met."""
+    """Return the requirements of torch and its companions that aren't met.
+
+    Of what they are built against every version counts; of the rest (sympy, networkx) only what isn't there at
+    all, and only where pip or uv installed them: conda brings what its builds need in its own way.
+    """
     from packaging.requirements import InvalidRequirement, Requirement
 
     found = []
@@ -208,8 +225,11 @@ def _gaps(packages: Mapping[str, Package], versions: Mapping[str, str], markers:
         package = packages.get(name)
         if package is None:
             continue
+        plain = _text(f"{package.info}/INSTALLER").strip() in _PLAIN
         for text in _requirements(package.info):
-            if not text.lower().startswith(("nvidia", "triton", "pytorch-triton", "torch", "cuda-")):
+            built_against = text.lower().startswith(_BUILT_AGAINST)
+            here = versions.get(_normal(match[0])) if (match := _NAME.match(text)) else None
+            if not built_against and (here is not None or not plain):
                 continue
             try:
                 wanted = Requirement(text)
@@ -217,11 +237,10 @@ def _gaps(packages: Mapping[str, Package], versions: Mapping[str, str], markers:
                     continue
             except (InvalidRequirement, ValueError, KeyError):
                 continue
-            here = versions.get(_normal(wanted.name))
             if here is None or (wanted.specifier and not _admits(str(wanted.specifier), here)):
                 found.append(
                     Gap(package=name, version=package.version, wanted=f"{wanted.name}{wanted.specifier}",
-                        name=_normal(wanted.name), found=here)
+                        name=_normal(wanted.name), found=here, built_against=built_against)
                 )  # fmt: skip
     return found
 
@@ -305,4 +324,4 @@ def _text(path: str) -> str:
         return ""
 
 
-__all__ = ["FAMILY", "requiring", "survey"]
+__all__ = ["FAMILY", "lacking", "requiring", "survey"]
