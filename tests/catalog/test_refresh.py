@@ -210,6 +210,14 @@ def test_pages_that_fail_keep_their_rows_and_are_recorded(desk: Desk) -> None:
     assert desk.json("catalog", "show")["unreachable"] == ["cu126/torch"]
 
 
+def test_the_default_index_alone_is_no_refresh(desk: Desk) -> None:
+    new_release(desk)
+    desk.replica.fault("/whl/*", status=500)
+    done = desk.run("catalog", "refresh")
+    assert done.returncode == 8, done.stdout
+    assert "these keep the rows that they had" in done.stdout
+
+
 def test_a_later_refresh_keeps_what_an_earlier_one_saw(desk: Desk) -> None:
     new_release(desk)
     desk.json("catalog", "refresh")

@@ -51,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         from torchinstall.app.survey import RefreshOptions
 
         options = RefreshOptions(measure=tuple(arguments.measure), whole=arguments.full, dry=arguments.dry_run)
-        _tell_of(arguments, lambda tell: refresh(app(), options, tell))
-        return EXIT_OK
+        told = _tell_of(arguments, lambda tell: refresh(app(), options, tell))
+        return EXIT_INDEX if told.blind else EXIT_OK
     from torchinstall.app.catalog import check
 
     found = _tell_of(arguments, lambda tell: check(app(), tell), checked=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchinstall.model.measured import Measured
+from torchinstall.model.sighting import DEFAULT
 from torchinstall.model.value import Value
 
 CONFIRMED = "confirmed"
@@ -56,6 +57,12 @@ class Refreshed(Value):
     def unreachable(self) -> tuple[PageState, ...]:
         """The pages that couldn't be looked at."""
         return tuple(page for page in self.pages if page.state == "unreachable")
+
+    @property
+    def blind(self) -> bool:
+        """Whether no page of the PyTorch index could be looked at: that nothing is new says nothing then."""
+        pages = [page for page in self.pages if page.folder != DEFAULT]
+        return bool(pages) and all(page.state == "unreachable" for page in pages)
 
 
 class Fact(Value):
