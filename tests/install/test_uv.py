@@ -319,6 +319,7 @@ def test_the_table_of_errors_is_valid():
         ("  cause: Failed to fetch: http://u:pw@h.example/x/\n  cause: dns error", 8, "http://***@h.example/x/ can't"),
         ("  cause: invalid peer certificate: UnknownIssuer", 8, "certificate"),
         ("error: Failed to download `a==1`\n  cause: Failed to extract archive: a.whl", 5, "a==1 broke off"),
+        ("  cause: Because torch was not found in the cache and x depends on torch==2", 8, "torch isn't in the cache"),
         ("something else", 5, "uv failed"),
     ],
 )
