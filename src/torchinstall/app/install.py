@@ -123,6 +123,8 @@ def _install(
             whole = target.with_facts(planned.machine.python)
             done = done.replace(constraints=write_constraints(app, whole, options.write_constraints))
         return done
+    if options.sysroot:
+        tell([f"the machine is the one under {options.sysroot} (--sysroot); the environment is this one's"])
     tell(beforehand(planned, target))
     for question in [*risks(planned, options), *project_risks(app, target)]:
         if not (options.yes or options.dry_run or ask(question)):
