@@ -265,3 +265,24 @@ def test_commands_are_the_whole_plan(catalog: Catalog) -> None:
     url = catalog.index_url("cu126")
     family = ("torch==2.14.1+cu126", "torchvision==0.29.1+cu126", "--index-url", url)
     assert plan.commands["uv"] == ("uv", "pip", "install", *family, "&&", "uv", "pip", "install", "transformers")
+
+
+def test_a_display_adapter_alone_is_named_and_beside_a_card_is_not(catalog) -> None:
+    adapter = Gpu(vendor="intel", pci_id="8086:0166", driver="i915")
+    alone = resolve(linux(adapter), want("torch"), catalog)
+    assert alone.variant == "cpu"
+    assert [why.rule for why in alone.warnings] == ["display-left"]
+    beside = resolve(linux(adapter, RTX_4090, driver="580.95.05"), want("torch"), catalog)
+    assert beside.variant == "cu132"
+    assert beside.warnings == ()
+
+
+def test_integrated_graphics_in_spite_of_it_without_what_has_no_such_wheels(catalog) -> None:
+    phoenix = Gpu(vendor="amd", name="Phoenix1", gfx="gfx1103", integrated=True, driver="amdgpu")
+    way = resolve(linux(phoenix), want("torch", "torchvision", "torchaudio"), catalog).alternatives[-1]
+    assert (way.variant[:4], way.reason.rule) == ("rocm", "if-rocm-without")
+    assert "without torchaudio" in way.reason.text
+    assert "torchvision" in way.command
+    assert "torchaudio" not in way.command
+    way = resolve(linux(phoenix), want("torch", "torchvision"), catalog).alternatives[-1]
+    assert way.reason.rule == "if-rocm"

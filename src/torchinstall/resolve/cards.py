@@ -140,20 +140,24 @@ def _compute_targets(
     usable: list[tuple[int, Gpu]] = []
     left: list[tuple[int, Reason]] = []
     warnings: list[Reason] = []
+    displays: list[tuple[int, Reason]] = []
     for number, gpu in gpus:
         if gpu.visible is False:
             mask = MASKS.get(gpu.vendor, "a mask")
             value = machine.environment.get(mask, "")
             left.append((number, reason("masked", card=card_name(gpu), variable=mask, value=value)))
         elif gpu.vendor == "intel" and is_compute_target(gpu, catalog) is False:
-            # An Intel display adapter outside the XPU families: no accelerator, nothing to say.
-            continue
+            displays.append((number, reason("display-left", card=card_name(gpu))))
         elif gpu.vendor == "amd" and gpu.integrated and is_compute_target(gpu, catalog) is False:
             why = reason("integrated-left", card=card_name(gpu))
             left.append((number, why))
             warnings.append(why)
         else:
             usable.append((number, gpu))
+    if not usable:
+        # Beside a card that counts a display adapter is nothing to speak of; alone it may have been the hope.
+        left.extend(displays)
+        warnings.extend(why for _, why in displays)
     for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
         mask = machine.environment.get(variable, "unset")
         if is_empty_mask(mask) and gpus:

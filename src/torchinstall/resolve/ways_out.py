@@ -112,12 +112,23 @@ def _with_integrated(decision: Decision, question: Question) -> list[Alternative
         gpus = tuple(
             gpu.replace(integrated=False) if n == number else gpu for n, gpu in enumerate(question.machine.gpus or ())
         )
-        other = decide(question.replace(machine=question.machine.replace(gpus=gpus)))
-        if other.solution is not None and other.selection.backend == "rocm":
-            variant = other.solution.build.variant
-            reasoned = reason("if-rocm", card=why.params["card"], variant=variant)
-            return [_alternative(other, reasoned, f"--variant {variant} torch=={other.solution.build.torch}")]
+        counted = question.replace(machine=question.machine.replace(gpus=gpus))
+        for left_away in _fewest(question.request):
+            kept = tuple(wish for wish in question.request.wishes if wish.name not in left_away)
+            other = decide(counted.replace(request=question.request.replace(wishes=kept)))
+            if other.solution is not None and other.selection.backend == "rocm":
+                build = other.solution.build
+                facts = {"card": why.params["card"], "variant": build.variant, "names": " and ".join(left_away)}
+                rule = "if-rocm-without" if left_away else "if-rocm"
+                names = " ".join([f"torch=={build.torch}", *(wish.text for wish in kept if wish.name != TORCH)])
+                return [_alternative(other, reason(rule, **facts), f"--variant {build.variant} {names}")]
     return []
+
+
+def _fewest(request: Request) -> list[tuple[str, ...]]:
+    """Return what of the companions could be left away, the least first: nothing, one of them, all."""
+    names = tuple(dict.fromkeys(wish.name for wish in request.wishes if wish.name != TORCH))
+    return list(dict.fromkeys([(), *((name,) for name in names), names]))
 
 
 def _with_cann(decision: Decision, question: Question) -> list[Alternative]:
