@@ -65,6 +65,8 @@ class World:
             "TORCHINSTALL_INDEX_DATA": str(self.data),
             "UV_DEFAULT_INDEX": self.replica.default_url,
             "UV_CACHE_DIR": str(folder / "uv-cache"),
+            # A new environment has the first Python on PATH, and the replica has wheels for this one.
+            "PATH": f"{Path(sys.base_prefix, 'bin')}{os.pathsep}{os.environ.get('PATH', '')}",
         }
         self.venv = folder / "venv"
 
