@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 STAGES = {
     "torchinstall.app.base": ("App.seen", "App.planned", "App.request", "App._look"),
     "torchinstall.index.http": ("load",),
-    "torchinstall.app.install": ("_recovered", "_with_what_others_need", "beforehand", "_transaction", "needed_space"),
+    "torchinstall.app.install": ("_recovered", "_with_what_others_need", "beforehand", "transact"),
+    "torchinstall.app.transact": ("needed_space",),
     "torchinstall.install.transaction": (
         "install",
         "_check_whole",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torchinstall.app.base import App
-    from torchinstall.app.install import Installed
+    from torchinstall.app.transact import Installed
     from torchinstall.model.finding import Diagnosis
     from torchinstall.model.machine import Machine
     from torchinstall.model.plan import Plan

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torchinstall.app.base import App, Planned
-    from torchinstall.app.install import Installed
+    from torchinstall.app.transact import Installed
     from torchinstall.install.backend import Installer, Job
     from torchinstall.install.preflight import Space
     from torchinstall.install.target import Target

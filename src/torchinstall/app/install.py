@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from torchinstall.app.around import (
-    afterwards,
-    beforehand,
-    installer,
-    needed_space,
-    project_risks,
-    python_of,
-    with_hashes,
-    write_constraints,
-)
-from torchinstall.app.base import Planned
-from torchinstall.app.bound import bound_dependencies
+from torchinstall.app.around import beforehand, installer, project_risks, write_constraints
 from torchinstall.app.missing import missing, with_missing, words
+from torchinstall.app.transact import Installed, job_of, transact
 from torchinstall.app.verify import check, proof
 from torchinstall.errors import UsageError
 from torchinstall.model.plan import BLOCKED, INSTALL, SATISFIED, UNDETERMINED
-from torchinstall.model.value import Value
 from torchinstall.model.verdict import FAILED, PROVED, Verdict
 from torchinstall.model.version import is_newer
 
@@ -26,31 +15,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from torchinstall.app.base import App
+    from torchinstall.app.base import App, Planned
     from torchinstall.install.backend import Job
     from torchinstall.install.records import Damage
     from torchinstall.install.target import Target
     from torchinstall.model.machine import Machine
     from torchinstall.model.options import Options
-
-UNVERIFIED = Verdict(outcome=PROVED, cause="not-asked", text="not verified, as asked")
-
-
-class Installed(Value):
-    """What an install came to. ``changes``: what the installer changed or would change, in words.
-
-    ``stopped``: there was nothing to install; the plan says why. ``orphans``: packages of an old CUDA major
-    that nothing needs any more. ``constraints``: the constraints file that was written.
-    """
-
-    planned: Planned
-    verdict: Verdict | None = None
-    changes: tuple[str, ...] = ()
-    changed: bool = False
-    restored: bool = False
-    stopped: bool = False
-    orphans: tuple[str, ...] = ()
-    constraints: str | None = None
 
 
 def install(
@@ -129,7 +99,7 @@ def _install(
     for question in [*risks(planned, options), *project_risks(app, target)]:
         if not (options.yes or options.dry_run or ask(question)):
             raise UsageError(f"not done: {question}", todo=["--yes goes ahead with it"])
-    return _transaction(app, planned, target, options, progress=progress, reinstall=tuple(sorted(broken)))
+    return transact(app, planned, target, options, progress=progress, reinstall=tuple(sorted(broken)))
 
 
 def _with_what_others_need(app: App, planned: Planned, target: Target, options: Options) -> Planned:
@@ -139,7 +109,7 @@ def _with_what_others_need(app: App, planned: Planned, target: Target, options: 
         return planned
 
     def make_job(some: Planned, place: Target) -> Job:
-        return _job(app, some, place, progress=False, reinstall=())
+        return job_of(app, some, place, progress=False, reinstall=())
 
     return settled(app, planned, target, options, installer(app, options), make_job)
 
@@ -195,80 +165,3 @@ def _what_works_stays(app: App, planned: Planned, target: Target, options: Optio
         return planned, None
     plan = kept_by_proof(planned.plan, planned.machine, planned.request, app.catalog)
     return planned.replace(plan=plan), verdict
-
-
-def _transaction(
-    app: App, planned: Planned, target: Target, options: Options, *, progress: bool, reinstall: tuple[str, ...]
-) -> Installed:
-    from torchinstall.app.draw_in import trial
-    from torchinstall.install import transaction
-
-    box = planned.machine.container
-    backend = installer(app, options, layer=box is not None and box.build is True)
-    if options.dry_run:
-        with trial(app, target) as place:
-            changes = backend.preview(_job(app, planned, place, progress=False, reinstall=reinstall))
-        return Installed(planned=planned, changes=tuple(change.words() for change in changes))
-    made = target if target.exists else app.target(options, create=True)
-    try:
-        known = planned.machine.python if target.exists else None
-        made = made.with_facts(known if known is not None and known.purelib else python_of(app, made))
-        job = _job(app, planned, made, progress=progress, reinstall=reinstall)
-        if options.require_hashes:
-            job = with_hashes(app, job, planned.request.mirror)
-        space = needed_space(app, job, options)
-    except BaseException:
-        if made.created:
-            transaction.remove_created(made)
-        raise
-    outcome = transaction.install(
-        job,
-        backend,
-        verify=lambda: proof(app, job.target, planned) if options.verify else UNVERIFIED,
-        environ=app.environ,
-        keep=options.keep,
-        space=space,
-        # A layer of an image has no use for the way back, only for its space.
-        keep_previous=not (planned.machine.container is not None and planned.machine.container.build),
-    )
-    done = Installed(
-        planned=planned.replace(target=job.target),
-        verdict=outcome.verdict if options.verify else None,
-        changes=tuple(change.words() for change in outcome.changes),
-        changed=not outcome.restored,
-        restored=outcome.restored,
-    )
-    return done if outcome.restored else afterwards(app, done, job, options)
-
-
-def _job(app: App, planned: Planned, target: Target, *, progress: bool, reinstall: tuple[str, ...]) -> Job:
-    from torchinstall.install.backend import Job
-    from torchinstall.resolve.keep import stale_packages
-
-    plan = planned.plan
-    kept: dict[str, str] = {}
-    if plan.outcome == SATISFIED:
-        # What is kept isn't installed anew: it only has to stay, whatever the other packages would like.
-        kept = _by_metadata(planned)
-        plan = plan.replace(packages=())
-    return Job(
-        plan=plan,
-        target=target,
-        settings=planned.settings,
-        cwd=app.cwd,
-        reinstall=tuple(dict.fromkeys([*stale_packages(plan, planned.machine), *reinstall])),
-        bound=bound_dependencies(app, planned),
-        offline=planned.request.offline,
-        show=progress,
-        kept=kept,
-    )
-
-
-def _by_metadata(planned: Planned) -> dict[str, str]:
-    """Return the kept packages at the version that their metadata shows, which is what an installer compares."""
-    from torchinstall.install.records import installed
-
-    python = planned.machine.python
-    roots = dict.fromkeys(path for path in (python.purelib, python.platlib) if path)
-    found = {name: version for root in roots for name, version, _ in installed(root)}
-    return {pin.name: found[pin.name] for pin in planned.plan.packages if pin.name in found}

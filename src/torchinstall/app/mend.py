@@ -73,7 +73,7 @@ def _install(
     tell: Callable[[Sequence[str]], None],
     progress: bool,
 ) -> Verdict | None:
-    from torchinstall.app.install import _transaction
+    from torchinstall.app.transact import transact
     from torchinstall.errors import VerifyError
     from torchinstall.model.plan import INSTALL, SATISFIED
 
@@ -102,7 +102,7 @@ def _install(
         )
     # The installer must not believe versions that are there already: torch's own may be the very same.
     again = tuple(name for name in names if name in installed or name == "torch") or ("torch",)
-    done = _transaction(app, planned, checkup.target, asked, progress=progress, reinstall=again if gone else ())
+    done = transact(app, planned, checkup.target, asked, progress=progress, reinstall=again if gone else ())
     if done.restored and done.verdict is not None:
         raise VerifyError(
             "the mended environment failed its proof, and is as it was before",

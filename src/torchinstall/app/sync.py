@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from torchinstall.app.export import Exported, export, write
-from torchinstall.app.install import Installed, install
+from torchinstall.app.install import install
+from torchinstall.app.transact import Installed
 from torchinstall.model.value import Value
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torchinstall.app.base import Planned
-    from torchinstall.app.install import Installed
+    from torchinstall.app.transact import Installed
     from torchinstall.output.lines import Line
 
 
