@@ -35,8 +35,11 @@ HEAVY = {
 }  # fmt: skip
 MOST_MODULES = 140
 """After a plan, the interpreter's own forty included; 128 when this was written."""
-MOST_INSTRUCTIONS = 6.5
-"""A plan in units of bare Python (both without site), counted by cachegrind; 5.7 when this was written."""
+MOST_INSTRUCTIONS = 6.5 if sys.version_info >= (3, 11) else 7.5
+"""A plan in units of bare Python (both without site), counted by cachegrind; 5.7 when this was written.
+
+A bare Python 3.10 takes a quarter less than a 3.11, and a plan no less.
+"""
 
 
 @pytest.fixture(scope="module")
