@@ -104,7 +104,7 @@ def test_the_guard_sees_what_is_heavy(installed: Path) -> None:
 def test_companions_are_chosen_without_the_network_stack(installed: Path, machine: Path) -> None:
     words = ("plan", "--offline", "--json", "--machine", str(machine), "torch", "torchvision", "torchaudio")
     found = heavy(modules_after(installed, *words))
-    assert {name.partition(".")[0] for name in found} == {"contextlib", "resolvelib", "typing"}
+    assert {name.partition(".")[0] for name in found} <= {"contextlib", "resolvelib", "typing"}
 
 
 def test_nothing_of_a_plan_needs_byte_code_that_is_written_later(installed: Path, machine: Path) -> None:

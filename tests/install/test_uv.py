@@ -149,6 +149,32 @@ def test_an_extra_index_that_is_also_the_pins_own_still_serves_the_rest(replica,
     assert versions(target) == {"torch": "2.14.1+vendor", "private_tool": "3.0", "filelock": "1.0"}
 
 
+@pytest.mark.parametrize(
+    ("variable", "strategy", "found"),
+    [("PIP_EXTRA_INDEX_URL", None, "2.0"), ("PIP_EXTRA_INDEX_URL", "first-index", None), ("UV_INDEX", None, None),
+     ("UV_INDEX", "unsafe-best-match", "2.0")],
+)  # fmt: skip
+def test_several_indexes_are_as_the_tool_has_them_that_knows_them(
+    replica, target, monkeypatch, variable, strategy, found
+):
+    """An extra index of pip's is one more place, the best version of any counts; uv's own stops at the first."""
+    replica.add_default(StubWheel("shared-tool", "2.0", "py3", "any"))
+    replica.add_wheel("own", StubWheel("shared-tool", "1.0", "py3", "any"))
+    for name in ("torch", "filelock"):
+        replica.fault(f"/whl/own/{name}/", status=404)
+    monkeypatch.setenv(variable, replica.url("own"))
+    if strategy:
+        monkeypatch.setenv("UV_INDEX_STRATEGY", strategy)
+    wanted = job(target, pin("torch", "2.14.1+cu126", replica.url("cu126")), others=["shared-tool==2.0"])
+    if found is None:
+        with pytest.raises(InstallError):
+            uv().install(wanted)
+        return
+    uv().install(wanted)
+    assert versions(target)["shared_tool"] == found
+    assert inner_variant(target) == "2.14.1+cu126"
+
+
 @pytest.mark.parametrize("name", ["wheels, and more", "wheels"])
 def test_find_links_with_a_comma_in_the_path(replica, target, tmp_path, monkeypatch, name):
     folder = Replica().flat_dir(tmp_path / name, StubWheel("private-tool", "3.0", "py3", "any"))

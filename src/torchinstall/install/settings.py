@@ -76,6 +76,8 @@ class Settings(Value):
     offline: bool = False
     cert: str | None = None
     entries: tuple[Setting, ...] = ()
+    index_strategy: str | None = None
+    """How uv is told to choose among its indexes; it says nothing about packages that are bound to one."""
     passed: Mapping[str, str] = EMPTY
     """Settings of uv.toml files about how to reach and keep files, as the variables that uv has for them."""
 
@@ -110,6 +112,7 @@ def read_settings(
         offline=bool(names[OFFLINE]),
         cert=names[CERT][0].value if names[CERT] else None,
         entries=tuple(entries),
+        index_strategy=environ.get("UV_INDEX_STRATEGY") or _strategy(environ, root),
         passed=_passed(environ, root),
     )
 
@@ -129,6 +132,17 @@ _PASSED = {
     "https-proxy": "HTTPS_PROXY",
     "no-proxy": "NO_PROXY",
 }
+
+
+def _strategy(environ: Mapping[str, str], root: Path | str) -> str | None:
+    """Return the index strategy of uv.toml files; the strongest file first."""
+    for path in uv_files(environ, platform=sys.platform, root=root):
+        document = read_toml(path)
+        pip = document.get("pip")
+        for table in (pip if isinstance(pip, dict) else {}, document):
+            if isinstance(value := table.get("index-strategy"), str):
+                return value
+    return None
 
 
 def _passed(environ: Mapping[str, str], root: Path | str) -> dict[str, str]:

@@ -153,6 +153,7 @@ def _write(job: Job, folder: Path, default: str | None) -> list[str]:
         project=project,
         constraints=constraints if hashes else None,
         others=others if job.plan.others else None,
+        default_url=default,
     )
 
 

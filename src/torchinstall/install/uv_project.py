@@ -95,12 +95,26 @@ def project_text(job: Job, *, default_url: str | None) -> str:
             sources[canonical(other)] = f"{{ index = {_quoted(index_name(*place))} }}"
     lines = ["[project]", 'name = "torchinstall-plan"', 'version = "0"', "dependencies = ["]
     lines += [f"  {_quoted(text)}," for text in dependencies]
-    lines += ["]", "", "[tool.uv]", 'index-strategy = "first-index"', "no-sources = false"]
+    lines += ["]", "", "[tool.uv]", "no-sources = false"]
     for (url, kind), name in indexes.items():
         lines += ["", "[[tool.uv.index]]", f"name = {_quoted(name)}", f"url = {_quoted(url)}", "explicit = true"]
         lines += ['format = "flat"'] if kind == "flat" else []
     lines += ["", "[tool.uv.sources]", *(f"{name} = {source}" for name, source in sources.items())]
     return "\n".join(lines) + "\n"
+
+
+def _strategy(job: Job, default_url: str | None) -> str:
+    """Return how uv chooses among several indexes, for all that isn't bound to one of them.
+
+    The user's word counts. Where only pip knows further indexes, they are meant as pip takes them: the best
+    version of any. Else it is uv's own way, the first index that has the name.
+    """
+    settings = job.settings
+    if settings.index_strategy:
+        return settings.index_strategy
+    unbound = default_url is None and any(pin.index == DEFAULT for pin in job.plan.packages)
+    of_pip = settings.of(PIP, EXTRA_INDEX) and not settings.of(UV, EXTRA_INDEX)
+    return "unsafe-best-match" if of_pip and not unbound else "first-index"
 
 
 def constraints_text(job: Job) -> str:
@@ -124,8 +138,10 @@ def others_text(job: Job) -> str:
     return "".join(f"{_absolute_requirement(text, job.cwd)}\n" for text in job.plan.others)
 
 
-def arguments(job: Job, *, project: Path, constraints: Path | None, others: Path | None) -> list[str]:
-    """Return the words after ``uv pip install``."""
+def arguments(
+    job: Job, *, project: Path, constraints: Path | None, others: Path | None, default_url: str | None = None
+) -> list[str]:
+    """Return the words after ``uv pip install``; ``default_url`` as for ``project_text``."""
     words = ["--python", str(job.target.python), "-r", str(project)]
     words += ["-r", str(others)] if others else []
     for path in (constraints, *job.settings.constraint_files):
@@ -138,6 +154,7 @@ def arguments(job: Job, *, project: Path, constraints: Path | None, others: Path
     words += ["--break-system-packages"] if job.target.system and job.target.externally_managed else []
     words += ["--offline"] if job.offline or job.settings.offline else []
     words += ["--no-index"] if job.settings.no_index else []
+    words += ["--index-strategy", _strategy(job, default_url)]
     return words
 
 
