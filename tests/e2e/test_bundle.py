@@ -69,6 +69,21 @@ def test_it_installs_without_a_network(world: World, bundled: Path, tmp_path: Pa
     assert len(world.replica.requests) == asked
 
 
+def test_what_a_bundle_wants_is_said_to_come_from_it(world: World, bundled: Path) -> None:
+    """Nothing of it stands on the command line, and nobody configured its folder as a source."""
+    words = ("install", "--dry-run", "--from", str(bundled), "--venv", str(world.venv), "--sysroot")
+    done = world.run(*words, str(MACHINES / MACHINE))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cu126 is the variant that the bundle holds" in done.stdout
+    assert "torch 2.14.1+cu126 comes from the bundle" in done.stdout
+    assert "configured" not in done.stdout
+    assert "can't be reached" not in done.stdout
+    other = world.run(*words, str(MACHINES / "k80-470"))
+    assert other.returncode == 3, other.stdout + other.stderr
+    assert "torch==2.14.1+cu126 (from the bundle) excludes it" in other.stdout
+    assert "command line" not in other.stdout
+
+
 @pytest.mark.skipif(os.geteuid() != 0 or not sys.platform.startswith("linux"), reason="only root makes a namespace")
 def test_it_installs_where_there_is_no_network_at_all(world: World, bundled: Path) -> None:
     if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:

@@ -71,6 +71,7 @@ ENGLISH: dict[str, str] = {
     "chosen-default": "{variant} is what the default index serves for torch {torch} on this platform",
     "chosen-as-linux": "{variant} is the variant that the default index serves for torch {torch} on Linux",
     "chosen-highest": "{variant} is the highest {kind} of torch {torch} that fits",
+    "chosen-bundled": "{variant} is the variant that the bundle holds",
     "chosen-named": "{variant} is the variant that you named",
     "covers": "{card} (compute capability {cc}) runs the wheel's {code} code",
     "rocm-covers": "{card} ({gfx}) has code in the {variant} wheels",
@@ -103,6 +104,7 @@ ENGLISH: dict[str, str] = {
     ),
     "fallback-older": "{index} can't be reached ({error}): torch {torch} is taken instead of {ideal}, as --allow-older permits",
     "fallback-patch": "{index} can't be reached ({error}): torch {torch} is taken instead of {ideal}; only the patch release differs",
+    "from-bundle": "torch {torch}+{variant} comes from the bundle ({where}); no index is asked",
     "own-source": "torch {torch}+{variant} comes from {where}, which you have configured",
     "index-unreachable": "{index} can't be reached ({error}), and torch {torch}+{variant} is served there only",
     # cards

@@ -66,6 +66,7 @@ CHINESE: dict[str, str] = {
     "chosen-default": "{variant} 是默认索引在此平台上为 torch {torch} 提供的变体",
     "chosen-as-linux": "{variant} 是默认索引在 Linux 上为 torch {torch} 提供的变体",
     "chosen-highest": "{variant} 是 torch {torch} 适用的最高 {kind}",
+    "chosen-bundled": "{variant} 是离线包所含的变体",
     "chosen-named": "{variant} 是你指名的变体",
     "covers": "{card}（计算能力 {cc}）运行轮子中的 {code} 代码",
     "rocm-covers": "{variant} 的轮子带有 {card}（{gfx}）的代码",
@@ -95,6 +96,7 @@ CHINESE: dict[str, str] = {
     "fallback-own-older": "无法访问 {index}（{error}）：改用你配置的 {where} 中最新的适用版本，而不是 torch {ideal}",
     "fallback-older": "无法访问 {index}（{error}）：按 --allow-older 改用 torch {torch}，而不是 {ideal}",
     "fallback-patch": "无法访问 {index}（{error}）：改用 torch {torch}，而不是 {ideal}；只差补丁版本",
+    "from-bundle": "torch {torch}+{variant} 取自离线包（{where}）；不查询任何索引",
     "own-source": "torch {torch}+{variant} 取自你配置的 {where}",
     "index-unreachable": "无法访问 {index}（{error}），而 torch {torch}+{variant} 只在那里提供",
     # cards
@@ -190,6 +192,7 @@ CHINESE: dict[str, str] = {
 
 WORDS: dict[str, str] = {
     "the command line": "命令行",
+    "the bundle": "离线包",
     "the question": "问题",
     "the request": "请求",
     "the default index": "默认索引",

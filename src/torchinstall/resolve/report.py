@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchinstall.model.plan import Device, Pin, Plan, Reason, Rejection
 from torchinstall.model.sentences import reason
-from torchinstall.model.sighting import DEFAULT
+from torchinstall.model.sighting import DEFAULT, FIND_LINKS
 from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import numbers
 from torchinstall.resolve import backends
@@ -47,7 +47,7 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         needs=needs,
         environment=backends.environment(decision.selection, solution, machine, catalog),
         others=plan.others + backends.others(decision.selection, catalog),
-        why=why(decision, solution, machine, catalog),
+        why=why(decision, solution, machine, catalog, bundled=question.request.bundle),
         catalog=plan.catalog.replace(live=solution.choices[TORCH].place.live, confirmed=live),
         commands=commands(packages, question.request.others),
         pythons=_pythons(solution),
@@ -180,8 +180,13 @@ def _devices(decision: Decision, build: Build, catalog: Catalog) -> tuple[Device
     return tuple(sorted(counted + left, key=lambda device: device.gpu))
 
 
-def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catalog) -> tuple[Reason, ...]:
-    """Return the reasons for a choice: the rule that decided, the cards, the driver, the companions."""
+def why(
+    decision: Decision, solution: Solution, machine: Machine, catalog: Catalog, *, bundled: bool = False
+) -> tuple[Reason, ...]:
+    """Return the reasons for a choice: the rule that decided, the cards, the driver, the companions.
+
+    ``bundled``: it was a bundle that named version and variant.
+    """
     build, selection = solution.build, decision.selection
     reasons = list(selection.why)
     if build.variant == "mps":
@@ -193,7 +198,7 @@ def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catal
     if decision.supply is None or decision.supply.solution is decision.supply.ideal:
         reasons.append(reason("chosen-newest", torch=build.torch, source=build.source))
     if selection.named:
-        reasons.append(reason("chosen-named", **here))
+        reasons.append(reason("chosen-bundled" if bundled else "chosen-named", **here))
     elif len(fitting) == 1:
         reasons.append(reason("chosen-only", **here))
     elif build.variant == preferred_variant(build.torch, decision.target.platform, catalog):
@@ -212,7 +217,9 @@ def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catal
         if choice.row is not None
     )
     place = solution.choices[TORCH].place
-    if place.live:
+    if bundled and place.role == FIND_LINKS:
+        reasons.append(reason("from-bundle", where=place.index, **pair))
+    elif place.live:
         url = "the default index" if place.index == "default" else place.index
         reasons.append(reason("seen-live", url=url))
     return tuple(reasons)
