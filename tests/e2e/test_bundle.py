@@ -104,6 +104,21 @@ def test_plain_python_is_enough(world: World, bundled: Path, tmp_path: Path) -> 
     assert world.versions()["torchvision"] == "0.29.1+cu126"
 
 
+def test_the_script_makes_its_environment_where_one_stands(bundled: Path, tmp_path: Path) -> None:
+    """As with uv: the bundle itself may lie on a medium that can't be written."""
+    here = tmp_path / "here"
+    here.mkdir()
+    words = [sys.executable, str(bundled / "install.py"), "--no-verify"]
+    env = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    before = tree(bundled)
+    done = subprocess.run(words, env=env, cwd=here, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(here.glob(".venv/lib/python*/site-packages/torch"))
+    assert tree(bundled) == before
+    told = subprocess.run([*words, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "current directory" in told
+
+
 def test_a_changed_bundle_is_refused(world: World, bundled: Path, tmp_path: Path) -> None:
     wheel = next((bundled / "wheels").glob("torch-*"))
     content = wheel.read_bytes()
