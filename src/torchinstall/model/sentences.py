@@ -110,6 +110,10 @@ ENGLISH: dict[str, str] = {
     # cards
     "masked": "{card} is hidden by {variable}={value}",
     "mask-empty": "{variable} is set to '{value}': programs started here see no GPU; the plan counts the cards all the same",
+    "mask-none": (
+        "{variable}={value} names no card that is here: programs started here see no GPU; "
+        "the plan counts the cards all the same"
+    ),
     "hsa-override": "{variable}={value} is set: ROCm takes the cards for other chips; the plan goes by the chips that they are",
     "left-dropped": "{card} is left out: drivers from {branch} on no longer support it (the last branch that does is {last})",
     "left-new": "{card} is left out: the driver must be >= {minimum} to know it; here is {found}",

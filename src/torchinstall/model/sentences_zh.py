@@ -102,6 +102,7 @@ CHINESE: dict[str, str] = {
     # cards
     "masked": "{card} 被 {variable}={value} 隐藏",
     "mask-empty": "{variable} 设为 '{value}'：在此启动的程序看不到 GPU；计划仍把这些卡计算在内",
+    "mask-none": "{variable}={value} 指名的卡不在这里：在此启动的程序看不到 GPU；计划仍把这些卡计算在内",
     "hsa-override": "设置了 {variable}={value}：ROCm 会把这些卡当成别的芯片；计划以实际芯片为准",
     "left-dropped": "{card} 不计入：驱动从 {branch} 起不再支持它（最后支持的分支是 {last}）",
     "left-new": "{card} 不计入：驱动须 >= {minimum} 才认识它；这里是 {found}",

@@ -11,7 +11,7 @@ from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import driver_at_least, numbers
-from torchinstall.resolve.facts import is_empty_mask
+from torchinstall.resolve.facts import is_empty_mask, useless_masks
 from torchinstall.resolve.selection import BACKEND_OF_VENDOR, FOREIGN_DRIVERS, Card, Selection, card_name
 from torchinstall.resolve.vendors import other_cards, unsupported, with_gfx
 
@@ -162,6 +162,8 @@ def _compute_targets(
         mask = machine.environment.get(variable, "unset")
         if is_empty_mask(mask) and gpus:
             warnings.append(reason("mask-empty", variable=variable, value=mask))
+    if not machine.declared:  # what is set here says nothing of a machine that was only named
+        warnings += [reason("mask-none", variable=name, value=value) for name, value in useless_masks(machine)]
     by_vendor: dict[str, list[bool]] = {}
     for _, gpu in usable:
         by_vendor.setdefault(gpu.vendor, []).append(bool(gpu.integrated))
