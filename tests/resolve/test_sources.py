@@ -7,6 +7,7 @@ import pytest
 from hand import GTX_1080_TI, RTX_4090, RTX_5090, linux, want
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.errors import UsageError
+from torchinstall.model.request import Request
 from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH, Listing, Sightings, WheelFile
 from torchinstall.resolve.mirrors import meant, with_origin_hashes
 from torchinstall.resolve.resolve import resolve
@@ -73,6 +74,27 @@ def test_an_unadvertised_row_counts_when_it_is_seen(catalog: Catalog) -> None:
     found = page(PYTORCH, catalog.index_url("cu129"), wheel("2.13.0+cu129"), variant="cu129")
     plan = resolve(machine, want("torch"), catalog, seen(found))
     assert (plan.torch, plan.variant) == ("2.13.0", "cu129")
+
+
+def test_a_row_that_only_its_name_brings_is_warned_of(catalog: Catalog) -> None:
+    """Offline the user's word is all there is; what was seen, or is vouched for, needs no warning."""
+    ada = linux(RTX_4090, driver="580.95.05")
+
+    def rules(request: Request, *listings: Listing, installed: str = "") -> list[str]:
+        machine = ada.replace(installed={"torch": installed}) if installed else ada
+        return [why.rule for why in resolve(machine, request, catalog, seen(*listings)).warnings]
+
+    named = want("torch==2.15.0", variant="cu130")
+    found = resolve(ada, named, catalog)
+    assert (found.torch, found.variant) == ("2.15.0", "cu130")
+    assert [(why.rule, bool(why.source)) for why in found.warnings] == [("named-unverified", True)]
+    assert "nobody has measured or listed the cu130 wheel of torch 2.15.0" in found.warnings[0].text
+    assert rules(want("torch==2.15.0+cu130")) == ["named-unverified"]
+    assert rules(want("torch==2.13.0", variant="cu129")) == ["named-unsure"]
+    assert rules(want("torch==2.15.0", variant="cu132")) == []
+    assert rules(named, installed="2.15.0+cu130") == [], "it is there"
+    page_of_it = page(PYTORCH, catalog.index_url("cu130"), wheel("2.15.0+cu130"), variant="cu130")
+    assert rules(named, page_of_it) == [], "it was seen"
 
 
 def test_a_withdrawn_row_never_returns(catalog: Catalog) -> None:

@@ -120,6 +120,11 @@ ENGLISH: dict[str, str] = {
     "left-driver": "{card} is left out: it is bound to {driver}",
     "left-unbound": "{card} is left out: no kernel driver is bound to it, and NVIDIA's drives another card",
     "left-module": "{card} is left out: the {module} kernel module doesn't drive it; it needs the {other} one",
+    "named-unverified": (
+        "nobody has measured or listed the {variant} wheel of torch {torch}: "
+        "it is taken because you named it, and may not be there"
+    ),
+    "named-unsure": "the {variant} wheel of torch {torch} is {status}: it is taken because you named it",
     "need-unmet": "{what} >= {minimum} is needed ({note}); here is {found}",
     "dependent-unknown": "which torch {name} requires isn't known here: the installer finds out, and stops if it is another one",
     "two-vendors": "{chosen} and {other} are both here; {chosen} is planned for, because {because}",

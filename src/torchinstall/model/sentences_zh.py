@@ -109,6 +109,8 @@ CHINESE: dict[str, str] = {
     "left-driver": "{card} 不计入：它绑定在 {driver} 上",
     "left-unbound": "{card} 不计入：没有内核驱动绑定它，而 NVIDIA 的驱动在驱动另一张卡",
     "left-module": "{card} 不计入：{module}内核模块不驱动它；它需要{other}的",
+    "named-unverified": "没有人测量过或列出过 torch {torch} 的 {variant} 轮子：因你指名而采用，它可能并不存在",
+    "named-unsure": "torch {torch} 的 {variant} 轮子{status}：因你指名而采用",
     "need-unmet": "需要 {what} >= {minimum}（{note}）；这里是 {found}",
     "dependent-unknown": "这里不知道 {name} 需要哪个 torch：由安装程序确定，若与所选不同则会停止",
     "two-vendors": "{chosen} 和 {other} 都在这里；为 {chosen} 作计划，因为{because}",

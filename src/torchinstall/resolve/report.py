@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchinstall.catalog.rows import CHOSEN_OFFLINE, UNVERIFIED
 from torchinstall.model.plan import Device, Pin, Plan, Reason, Rejection
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import DEFAULT, FIND_LINKS
@@ -39,7 +40,7 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         if need.met is False
     )
     chosen = plan.replace(
-        warnings=plan.warnings + unmet,
+        warnings=plan.warnings + _unsure(solution) + unmet,
         torch=build.torch,
         variant=build.variant,
         packages=packages,
@@ -96,6 +97,17 @@ def _pin(choice: Choice, extras: tuple[str, ...]) -> Pin:
         size=wheel.size if wheel else None,
         local=local,
     )
+
+
+def _unsure(solution: Solution) -> tuple[Reason, ...]:
+    """Say of a build that only its name brought here that no one vouches for it, where it wasn't seen either."""
+    build = solution.build
+    if build.status in CHOSEN_OFFLINE or solution.choices[TORCH].place.live:
+        return ()
+    facts = {"torch": build.torch, "variant": build.variant, "source": build.source}
+    if build.status == UNVERIFIED:
+        return (reason("named-unverified", **facts),)
+    return (reason("named-unsure", status=build.status, **facts),)
 
 
 def _pythons(solution: Solution) -> tuple[str, ...]:
