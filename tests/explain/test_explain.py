@@ -143,6 +143,11 @@ def test_what_is_possible_and_not_chosen_says_why(catalog: Catalog) -> None:
     assert cpu.why[0].rule == "not-cpu"
 
 
+def test_what_is_taken_only_by_name_says_so(catalog: Catalog) -> None:
+    answer = explained(linux(RTX_4090, driver="580.95.05"), "2.15.0+cu130", catalog)
+    assert (answer.verdict.rule, answer.why[0].rule) == ("explain-possible", "status")
+
+
 def test_a_card_that_stands_in_the_way_is_named(catalog: Catalog) -> None:
     answer = explained(linux(GTX_1080, RTX_5090, driver="580.95.05"), "cu132", catalog)
     assert not answer.possible

@@ -29,8 +29,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from torchinstall.catalog.rows import Build
     from torchinstall.model.plan import Reason
     from torchinstall.resolve.candidates import Candidate
+    from torchinstall.resolve.joint import Solution
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)(?:\+([a-z0-9.]+))?", re.IGNORECASE)
 _PINNED = re.compile(r"(torch)\s*==\s*(\d+\.\d+)(\+[a-z0-9.]+)?", re.IGNORECASE)
@@ -116,7 +118,7 @@ def _possible(base: Explanation, decision: Decision, plain: Decision, wished: Qu
         why = report.why(decision, solution, wished.machine, catalog)
     else:
         verdict = reason("explain-possible", **facts)
-        outranked = () if plain.solution is None else (report.outranked(build, plain.solution, plain),)
+        outranked = () if plain.solution is None else (_lost_by(build, plain, plain.solution),)
         if plain.undetermined and plain.stopped is not None:
             outranked = (plain.stopped,)
         elif decision.selection.named and decision.selection.backend != plain.selection.backend:
@@ -131,6 +133,13 @@ def _possible(base: Explanation, decision: Decision, plain: Decision, wished: Qu
         notes=_notes(decision, build.torch, catalog.release(build.torch)),
         exit_code=EXIT_OK,
     )
+
+
+def _lost_by(build: Build, plain: Decision, solution: Solution) -> Reason:
+    """Return why a build isn't chosen unasked: a rule that it fails then, or one that ranks it lower."""
+    number = next((n for n, other in enumerate(plain.candidates.builds) if other == build), None)
+    failed = plain.candidates[number].why_not if number is not None else None
+    return failed or report.outranked(build, solution, plain)
 
 
 def _idle(decision: Decision, plain: Decision) -> Reason | None:
