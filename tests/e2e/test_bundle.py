@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,13 @@ def test_the_script_makes_its_environment_where_one_stands(bundled: Path, tmp_pa
     assert tree(bundled) == before
     told = subprocess.run([*words, "--help"], capture_output=True, text=True, check=True).stdout
     assert "current directory" in told
+
+
+def test_a_free_threaded_python_has_wheels_of_its_own(world: World, tmp_path: Path) -> None:
+    other = VERSION if sysconfig.get_config_var("Py_GIL_DISABLED") == 1 else "3.14t"
+    done = make(world, tmp_path / "b", "--python", other)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"no bundle for Python {other} can be made" in done.stderr
 
 
 def test_a_changed_bundle_is_refused(world: World, bundled: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -29,7 +30,8 @@ def main() -> int:
     options = parser.parse_args()
     venv = options.venv.absolute()
     manifest = json.loads((HERE / "manifest.json").read_text("utf-8"))
-    running = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    free = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") == 1 else ""
+    running = f"{sys.version_info[0]}.{sys.version_info[1]}{free}"
     if running != manifest["python"]:
         return _say(3, f"this bundle is for Python {manifest['python']}, and this is {running}")
     for row in manifest["files"]:
