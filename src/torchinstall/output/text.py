@@ -223,8 +223,8 @@ def _choice(plan: Plan) -> list[Line]:
     lines = section(verb, texts, STRONG)
     if plan.variant == CPU:
         lines.append(Line(text="This is a CPU build: no accelerator will be used.", style=NOTE))
-    if plan.others:
-        lines.append(Line(text=f"and {', '.join(plan.others)}"))
+    if plan.other_packages:
+        lines.append(Line(text=f"and {', '.join(plan.other_packages)}"))
     return lines
 
 
