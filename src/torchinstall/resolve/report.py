@@ -12,6 +12,7 @@ from torchinstall.resolve import backends
 from torchinstall.resolve.candidates import preferred_variant
 from torchinstall.resolve.joint import TORCH, Choice, Solution
 from torchinstall.resolve.keep import keep
+from torchinstall.resolve.sources import Sources
 from torchinstall.resolve.target import python_names
 from torchinstall.resolve.ways_out import after_block, after_choice, nearest_reachable, plan_per_device
 
@@ -51,7 +52,7 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         why=why(decision, solution, machine, catalog, bundled=question.request.bundle),
         catalog=plan.catalog.replace(live=solution.choices[TORCH].place.live, confirmed=live),
         commands=commands(packages, question.request.others),
-        pythons=_pythons(solution),
+        pythons=_pythons(solution, Sources(question.sightings, decision.target, catalog)),
         fallback=supply.fallback,
         unreachable=supply.unreachable,
     )
@@ -110,13 +111,16 @@ def _unsure(solution: Solution) -> tuple[Reason, ...]:
     return (reason("named-unsure", status=build.status, **facts),)
 
 
-def _pythons(solution: Solution) -> tuple[str, ...]:
-    """Return the Pythons for which all of the choice has wheels."""
-    found = python_names(solution.build.wheels)
+def _pythons(solution: Solution, sources: Sources) -> tuple[str, ...]:
+    """Return the Pythons for which all of the choice has wheels: as seen where it is taken from, else as published."""
+    seen = sources.pythons(solution.choices[TORCH].place)
+    found = python_names(solution.build.wheels) if seen is None else seen
     for choice in solution.choices.values():
-        if choice.row is not None and choice.row.wheels:
+        names = sources.pythons(choice.place) if choice.name != TORCH else None
+        if names is None and choice.row is not None and choice.row.wheels:
             names = python_names(choice.row.wheels)
-            found = found if names == ("any",) else tuple(name for name in found if name in names)
+        if names is not None and names != ("any",):
+            found = tuple(name for name in found if name in names)
     return found
 
 
