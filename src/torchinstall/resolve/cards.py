@@ -158,12 +158,7 @@ def _compute_targets(
         # Beside a card that counts a display adapter is nothing to speak of; alone it may have been the hope.
         left.extend(displays)
         warnings.extend(why for _, why in displays)
-    for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
-        mask = machine.environment.get(variable, "unset")
-        if is_empty_mask(mask) and gpus:
-            warnings.append(reason("mask-empty", variable=variable, value=mask))
-    if not machine.declared:  # what is set here says nothing of a machine that was only named
-        warnings += [reason("mask-none", variable=name, value=value) for name, value in useless_masks(machine)]
+    warnings += _masks_told(machine)
     by_vendor: dict[str, list[bool]] = {}
     for _, gpu in usable:
         by_vendor.setdefault(gpu.vendor, []).append(bool(gpu.integrated))
@@ -175,6 +170,18 @@ def _compute_targets(
         else:
             kept.append((number, gpu))
     return tuple(kept), tuple(left), tuple(warnings)
+
+
+def _masks_told(machine: Machine) -> list[Reason]:
+    """Return what is to be said of masks that hide nothing from the plan, though they do from programs."""
+    told = []
+    for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
+        mask = machine.environment.get(variable, "unset")
+        if is_empty_mask(mask) and machine.gpus:
+            told.append(reason("mask-empty", variable=variable, value=mask))
+    if not machine.declared:  # what is set here says nothing of a machine that was only named
+        told += [reason("mask-none", variable=name, value=value) for name, value in useless_masks(machine)]
+    return told
 
 
 def _one_vendor(
