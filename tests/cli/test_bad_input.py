@@ -54,6 +54,8 @@ def run(*words: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.C
         (["detct"], 2, "did you mean"),
         (["--dry-run", "verfy"], 2, "did you mean"),
         (["verify", "--venv", "nope"], 2, "nope"),
+        (["doctor", "--venv", "nope"], 2, "nope"),
+        (["bundle"], 2, "are required: DIR\n"),
     ],
 )
 def test_a_bad_call_is_explained(words: list[str], code: int, said: str, tmp_path: Path) -> None:

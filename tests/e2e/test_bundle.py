@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,21 @@ def test_it_installs_without_a_network(world: World, bundled: Path, tmp_path: Pa
     assert len(world.replica.requests) == asked
 
 
+def test_what_a_bundle_wants_is_said_to_come_from_it(world: World, bundled: Path) -> None:
+    """Nothing of it stands on the command line, and nobody configured its folder as a source."""
+    words = ("install", "--dry-run", "--from", str(bundled), "--venv", str(world.venv), "--sysroot")
+    done = world.run(*words, str(MACHINES / MACHINE))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cu126 is the variant that the bundle holds" in done.stdout
+    assert "torch 2.14.1+cu126 comes from the bundle" in done.stdout
+    assert "configured" not in done.stdout
+    assert "can't be reached" not in done.stdout
+    other = world.run(*words, str(MACHINES / "k80-470"))
+    assert other.returncode == 3, other.stdout + other.stderr
+    assert "torch==2.14.1+cu126 (from the bundle) excludes it" in other.stdout
+    assert "command line" not in other.stdout
+
+
 @pytest.mark.skipif(os.geteuid() != 0 or not sys.platform.startswith("linux"), reason="only root makes a namespace")
 def test_it_installs_where_there_is_no_network_at_all(world: World, bundled: Path) -> None:
     if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:
@@ -87,6 +103,28 @@ def test_plain_python_is_enough(world: World, bundled: Path, tmp_path: Path) -> 
     done = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
     assert world.versions()["torchvision"] == "0.29.1+cu126"
+
+
+def test_the_script_makes_its_environment_where_one_stands(bundled: Path, tmp_path: Path) -> None:
+    """As with uv: the bundle itself may lie on a medium that can't be written."""
+    here = tmp_path / "here"
+    here.mkdir()
+    words = [sys.executable, str(bundled / "install.py"), "--no-verify"]
+    env = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    before = tree(bundled)
+    done = subprocess.run(words, env=env, cwd=here, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(here.glob(".venv/lib/python*/site-packages/torch"))
+    assert tree(bundled) == before
+    told = subprocess.run([*words, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "current directory" in told
+
+
+def test_a_free_threaded_python_has_wheels_of_its_own(world: World, tmp_path: Path) -> None:
+    other = VERSION if sysconfig.get_config_var("Py_GIL_DISABLED") == 1 else "3.14t"
+    done = make(world, tmp_path / "b", "--python", other)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"no bundle for Python {other} can be made" in done.stderr
 
 
 def test_a_changed_bundle_is_refused(world: World, bundled: Path, tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from hand import GTX_1080, RTX_3090, RTX_4090, RTX_5090, linux, mac, want
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.errors import RequirementError
 from torchinstall.model.explanation import Explanation
-from torchinstall.model.machine import AmdDriver, AscendDriver, Gpu, Machine
+from torchinstall.model.machine import AmdDriver, AscendDriver, Container, Gpu, Machine
 from torchinstall.model.request import Request
 from torchinstall.resolve.decision import Question, decide
+from torchinstall.resolve.declare import Declaration, declared
 from torchinstall.resolve.explain import asked, explain
 from torchinstall.resolve.resolve import resolve
 
@@ -142,6 +143,11 @@ def test_what_is_possible_and_not_chosen_says_why(catalog: Catalog) -> None:
     assert cpu.why[0].rule == "not-cpu"
 
 
+def test_what_is_taken_only_by_name_says_so(catalog: Catalog) -> None:
+    answer = explained(linux(RTX_4090, driver="580.95.05"), "2.15.0+cu130", catalog)
+    assert (answer.verdict.rule, answer.why[0].rule) == ("explain-possible", "status")
+
+
 def test_a_card_that_stands_in_the_way_is_named(catalog: Catalog) -> None:
     answer = explained(linux(GTX_1080, RTX_5090, driver="580.95.05"), "cu132", catalog)
     assert not answer.possible
@@ -160,6 +166,41 @@ def test_an_unknown_target_is_no_verdict(catalog: Catalog) -> None:
     answer = explained(linux(hpc="slurm"), "torch==2.12", catalog)
     assert (answer.possible, answer.exit_code) == (False, 4)
     assert answer.verdict.rule == "explain-unknown"
+
+
+@pytest.mark.parametrize(
+    ("what", "card"),
+    [
+        ("cu130", "RTX 4090"),
+        ("2.15.0+cu132", "RTX 4090"),
+        ("rocm7.2", "gfx1100"),
+        ("xpu", "arc-b580"),
+        ("npu", "910B3"),
+    ],
+)
+def test_without_an_accelerator_nothing_runs_a_build_for_one(what: str, card: str, catalog: Catalog) -> None:
+    bare = linux()
+    answer = explained(bare, what, catalog)
+    assert (answer.possible, answer.exit_code) == (False, 3)
+    assert answer.why[0].rule == "no-accelerator"
+    assert answer.chosen == ("2.14.1", "cpu")
+    (way,) = answer.ways
+    assert (way.torch, way.variant) == (answer.torch, answer.variant)
+    assert f'--gpu "{card}"' in way.reason.text
+    declaration = Declaration(gpus=(card,))
+    assert explained(declared(bare, declaration, catalog), what, catalog).possible
+
+
+def test_a_card_of_another_maker_doesn_t_make_it_possible(catalog: Catalog) -> None:
+    answer = explained(linux(RTX_4090, driver="580.95.05"), "rocm7.2", catalog)
+    assert (answer.possible, answer.exit_code, answer.why[0].rule) == (False, 3, "backend")
+    assert "RTX 4090" in answer.why[0].text
+
+
+def test_where_nobody_can_know_a_named_variant_is_possible(catalog: Catalog) -> None:
+    build = linux(container=Container(kind="docker", build=True, evidence=("host name buildkitsandbox",)))
+    answer = explained(build, "cu130", catalog)
+    assert (answer.possible, answer.exit_code, answer.why[0].rule) == (True, 0, "image-build")
 
 
 def test_a_companion_can_be_asked_about(catalog: Catalog) -> None:

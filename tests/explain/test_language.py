@@ -12,14 +12,14 @@ import pytest
 
 from hand import GTX_1080, RTX_4090, RTX_5090, linux, mac, want
 from torchinstall.catalog.catalog import Catalog
-from torchinstall.model.machine import AscendDriver, Gpu, Machine
+from torchinstall.model.machine import DRIVER_STATES, AscendDriver, Gpu, Machine
 from torchinstall.model.sentences import ENGLISH, reason, text
 from torchinstall.model.sentences_zh import CHINESE, WORDS
 from torchinstall.output.jsonout import dumps, plan_to_json
 from torchinstall.output.language import language, localized, translated
 from torchinstall.output.lines import Line, write
-from torchinstall.output.phrases_zh import PHRASES
-from torchinstall.output.text import plan_lines
+from torchinstall.output.phrases_zh import FACTS, PHRASES
+from torchinstall.output.text import machine_lines, plan_lines
 from torchinstall.output.wrap import columns, wrap
 from torchinstall.resolve.resolve import resolve
 
@@ -56,7 +56,7 @@ def test_no_sentence_is_left_over() -> None:
 
 
 def test_phrases_have_the_same_holes() -> None:
-    for english, chinese in PHRASES.items():
+    for english, chinese in {**PHRASES, **FACTS}.items():
         assert holes(english) == holes(chinese), english
 
 
@@ -119,6 +119,39 @@ def test_fixed_phrases_keep_what_stands_in_them(english: str, untouched: list[st
     assert line.heading != "Choice"
     assert line.text != english
     assert all(part in line.text for part in untouched)
+
+
+_MACHINE_LINES = [
+    ("Ubuntu 22.04, x86_64, glibc 2.35, Python 3.14 free-threaded (system), declared",
+     "Ubuntu 22.04，x86_64，glibc 2.35，Python 3.14 自由线程（系统），按声明"),
+    ("unknown system, unknown architecture", "未知系统，未知架构"),
+    ("container: docker, image build, no device is reachable", "容器：docker，正在构建镜像，无法访问设备"),
+    ("GPU 0: Tesla V100 (compute capability 7.0, 16 GiB, driver none, hidden)",
+     "GPU 0：Tesla V100（计算能力 7.0，16 GiB，没有驱动，已隐藏）"),
+    ("GPU 1: Raphael (gfx1036, 512 MiB, integrated, driver amdgpu)",
+     "GPU 1：Raphael（gfx1036，512 MiB，集成，驱动 amdgpu）"),
+    ("GPU 0: Ascend 910B (A2) (910B (A2), driver none)", "GPU 0：Ascend 910B (A2)（910B (A2)，没有驱动）"),
+    ("NVIDIA driver unknown, missing", "NVIDIA 驱动 未知，未安装"),
+    ("NVIDIA driver 580.95.05, library-mismatch, announces CUDA 13.0, open kernel module, libcuda answers CUDA 12.9",
+     "NVIDIA 驱动 580.95.05，库与内核模块版本不同，声明支持 CUDA 13.0，开源内核模块，libcuda 回答 CUDA 12.9"),
+    ("AMD: ROCm not installed, amdgpu in-tree, not-loaded", "AMD：ROCm 未安装，amdgpu 为内核自带，未加载"),
+    ("Intel: xe, Level Zero unknown, no-device", "Intel：xe，Level Zero 未知，没有设备"),
+    ("Ascend: driver unknown, CANN unknown, missing", "昇腾：驱动未知，CANN 未知，未安装"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("english", "chinese"), _MACHINE_LINES)
+def test_the_words_of_a_machine_are_said_too(english: str, chinese: str) -> None:
+    heading = "Machine" if "x86_64" in english or "unknown system" in english else ""
+    (line,) = translated([Line(text=english, heading=heading)], "zh")
+    assert line.text == chinese
+
+
+def test_every_state_of_a_driver_has_a_word() -> None:
+    for state in DRIVER_STATES:
+        machine = linux(RTX_4090, driver="580.95.05", state=state)
+        text = next(line.text for line in translated(machine_lines(machine), "zh") if line.text.startswith("NVIDIA "))
+        assert state in {"ok", "nouveau"} or state not in text
 
 
 def test_a_source_is_no_phrase() -> None:

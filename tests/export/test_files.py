@@ -309,3 +309,11 @@ class TestFiles:
         document = json.loads(done.stdout)
         assert document["plans"][0]["variant"] == "cu126"
         assert 'ARG TORCHINSTALL_GPU="GTX 1080 Ti"' in document["text"]
+
+
+def test_options_of_a_requirements_file_are_no_packages_of_an_image() -> None:
+    others = ("--extra-index-url http://user:secret@127.0.0.1/simple", "numpy")
+    text = dockerfile_text(plan().replace(others=others))
+    (command,) = (line for line in text.splitlines() if "torchinstall --venv" in line)
+    assert command.endswith("torchvision==0.29.1 numpy")
+    assert "# In your requirements file: --extra-index-url http://127.0.0.1/simple" in text

@@ -156,6 +156,25 @@ def test_a_broken_file_is_named(world, place, text):
     assert caught.value.todo
 
 
+@pytest.mark.parametrize(
+    ("place", "text", "where"),
+    [
+        (".config/uv/uv.toml", "# mine\n[pip\n", "(at line 2, column "),
+        (".config/uv/uv.toml", 'index-url = "a"\nindex-url = "b"\n', "(at line 2, column "),
+        (".config/pip/pip.conf", "# mine\nindex-url = https://me:secret@127.0.0.1/\n", "(at line 2)"),
+        (".config/pip/pip.conf", "[global]\n\nhttps://me:secret@127.0.0.1/ = no\nsecret\n", "(at line 4)"),
+        (".config/pip/pip.conf", "[global]\npre = 1\npre = 2\n", "[line  3]"),
+    ],
+)
+def test_a_broken_file_is_told_with_the_place_in_it(world, place, text, where):
+    world.write(world.home / place, text)
+    with pytest.raises(UsageError) as caught:
+        world.read()
+    assert where in caught.value.why
+    assert "secret" not in caught.value.why
+    assert "<string>" not in caught.value.why
+
+
 def test_places_on_windows_and_macos(tmp_path):
     environ = {"HOME": str(tmp_path), "APPDATA": str(tmp_path / "roaming"), "PROGRAMDATA": str(tmp_path / "data")}
     for name in ("roaming/pip/pip.ini", "data/pip/pip.ini", "pip/pip.ini", "roaming/uv/uv.toml", "data/uv/uv.toml"):

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from torchinstall.catalog.load import load_catalog
 from torchinstall.model.machine import AmdDriver, Gpu, Machine, NvidiaDriver, Os
-from torchinstall.output.text import machine_lines
+from torchinstall.model.request import Request
+from torchinstall.output.text import machine_lines, plan_lines
 from torchinstall.probe.detect import detect
 from torchinstall.probe.fake import fake_system
+from torchinstall.resolve.resolve import resolve
+from torchinstall.resolve.wishes import parse
 
 MACHINES = Path(__file__).resolve().parent.parent / "machines"
 
@@ -53,3 +57,16 @@ def test_one_screen(folder, cards):
     if folder.name == "rtx4090-hung-smi":
         pytest.skip("takes its limit")
     assert len(screen(detect(fake_system(folder), cards=cards))) <= 20
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("h100-mask-empty", "CUDA_VISIBLE_DEVICES"), ("rx6800-override", "HSA_OVERRIDE_GFX_VERSION")]
+)
+def test_what_the_plan_warns_of_is_not_noted_as_well(name, word, cards):
+    """``detect`` says it in a note; where a plan follows, its warning is enough."""
+    catalog = load_catalog()
+    machine = detect(fake_system(MACHINES / name), cards=cards)
+    plan = resolve(machine, Request(wishes=parse(["torch"], catalog.joint, origin="x").wishes), catalog)
+    assert "\n".join(screen(machine)).count(f"{word}=") == 1
+    both = [line.text for line in (*machine_lines(machine, plan=plan), *plan_lines(plan))]
+    assert "\n".join(both).count(word) == 1

@@ -6,13 +6,40 @@ import pytest
 
 from torchinstall.catalog.load import load_catalog
 from torchinstall.errors import UsageError
-from torchinstall.model.machine import Gpu, Jetson, Machine, NvidiaDriver, Os
-from torchinstall.resolve.declare import Declaration, declared, gpu_from_text, with_jetpack
+from torchinstall.model.machine import Gpu, Jetson, Machine, NvidiaDriver, Os, Python
+from torchinstall.model.machine_json import machine_from_json
+from torchinstall.model.request import Request
+from torchinstall.resolve.declare import Declaration, declared, gpu_from_text, python_version, with_jetpack
+from torchinstall.resolve.resolve import resolve
 
 
 @pytest.fixture(scope="module")
 def catalog():
     return load_catalog()
+
+
+@pytest.mark.parametrize(
+    "python",
+    [python_version("3.14t"), python_version("cpython3.14+freethreaded"), Python(version="3.14.2", free_threaded=True)],
+)
+def test_a_free_threaded_python_keeps_its_mark(catalog, python):
+    machine = Machine(os=Os(name="linux", glibc="2.35"), arch="x86_64", gpus=(), python=python)
+    assert resolve(machine, Request(), catalog).python == "3.14t"
+    assert resolve(machine.replace(python=python.replace(free_threaded=None)), Request(), catalog).python == "3.14"
+
+
+def test_a_machine_file_may_say_it_as_a_plan_does():
+    told = machine_from_json({"python": {"version": "3.14t"}}).python
+    assert (told.version, told.free_threaded) == ("3.14", True)
+    assert machine_from_json({"python": {"version": "3.14"}}).python.free_threaded is None
+
+
+def test_the_nearest_python_to_a_free_threaded_one_is_the_ordinary_one(catalog):
+    machine = Machine(os=Os(name="linux", glibc="2.35"), arch="x86_64", gpus=(), python=python_version("3.12t"))
+    plan = resolve(machine, Request(), catalog)
+    assert plan.blocked.text.startswith("no cpu wheel of torch")
+    assert "for Python 3.12t;" in plan.blocked.text
+    assert [way.reason.params["python"] for way in plan.alternatives if way.reason.rule == "if-python"] == ["3.12"]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,34 @@ def test_masks_in_a_machine_file(catalog: Catalog) -> None:
     assert chosen.variant == "cu126"
 
 
+def test_a_mask_that_names_no_card_is_warned_of(catalog: Catalog) -> None:
+    ada = RTX_4090.replace(uuid="GPU-aa")
+    two = (ada, RTX_4090.replace(uuid="GPU-bb"))
+    amd = Gpu(vendor="amd", name="Radeon RX 7900 XTX", gfx="gfx1100")
+    for gpus, variable, value, warned in (
+        ((ada,), "CUDA_VISIBLE_DEVICES", "7", True),
+        ((ada,), "CUDA_VISIBLE_DEVICES", "GPU-cc", True),
+        ((ada,), "CUDA_VISIBLE_DEVICES", "NoDevFiles", True),
+        (two, "CUDA_VISIBLE_DEVICES", "2,0", True),  # CUDA reads no further than what it doesn't know
+        (two, "CUDA_VISIBLE_DEVICES", "1,7", False),
+        ((RTX_4090,), "CUDA_VISIBLE_DEVICES", "GPU-cc", False),  # the card's own name isn't known
+        (two, "CUDA_VISIBLE_DEVICES", "MIG-11111111-2222", False),  # an instance of either
+        ((amd,), "HIP_VISIBLE_DEVICES", "3", True),
+        ((amd,), "CUDA_VISIBLE_DEVICES", "3", True),
+        ((ada, amd), "HIP_VISIBLE_DEVICES", "0", False),
+        ((ada, amd), "HIP_VISIBLE_DEVICES", "1", True),
+        ((ada,), "HIP_VISIBLE_DEVICES", "1", False),  # nobody reads it here
+    ):
+        machine = linux(*gpus, driver="580.95.05", environment={variable: value})
+        plan = resolve(machine, want("torch"), catalog)
+        assert plan.outcome == "install", "it hides nothing from the plan"
+        told = [why.text for why in plan.warnings if why.rule == "mask-none"]
+        assert bool(told) is warned, (variable, value)
+        assert not told or f"{variable}={value} " in told[0]
+    elsewhere = linux(ada, driver="580.95.05", environment={"CUDA_VISIBLE_DEVICES": "7"}, declared=True)
+    assert not resolve(elsewhere, want("torch"), catalog).warnings, "what is set here says nothing of a named machine"
+
+
 def test_a_variant_asked_for_anywhere_counts(catalog: Catalog) -> None:
     clash = resolve(ADA, want("torch", "torchvision==0.29.1+cpu"), catalog)
     assert clash.outcome == "blocked" or clash.variant == "cpu"

@@ -7,6 +7,8 @@ import pytest
 from hand import GTX_1080_TI, RTX_4090, RTX_5090, linux, want
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.errors import UsageError
+from torchinstall.model.machine import Python
+from torchinstall.model.request import Request
 from torchinstall.model.sighting import DEFAULT, EXTRA, FIND_LINKS, MIRROR, PYTORCH, Listing, Sightings, WheelFile
 from torchinstall.resolve.mirrors import meant, with_origin_hashes
 from torchinstall.resolve.resolve import resolve
@@ -59,6 +61,31 @@ def test_what_the_index_does_not_have_is_not_chosen(catalog: Catalog) -> None:
     assert resolve(PASCAL, want("torch"), catalog, seen(other_python)).torch == "2.13.0"
 
 
+def test_the_pythons_are_those_of_the_wheels_that_the_source_has(catalog: Catalog) -> None:
+    """A folder holds what somebody put there, not all that was published."""
+    anybody = PASCAL.replace(python=Python())
+    published = resolve(anybody, want("torch"), catalog).pythons
+    assert {"3.11", "3.12", "3.13"} <= set(published)
+
+    def pythons(*wheels: WheelFile, companion: str | None = None, more: tuple[Listing, ...] = ()) -> tuple[str, ...]:
+        down = lost(PYTORCH, catalog.index_url("cu126"), "cu126")
+        request = want("torch", *([companion] if companion else []))
+        plan = resolve(anybody, request, catalog, seen(page(FIND_LINKS, "/srv/wheels", *wheels), down, *more))
+        assert plan.packages[0].index == "/srv/wheels"
+        return plan.pythons
+
+    here = wheel("2.14.1+cu126", python="cp311")
+    assert pythons(here) == ("3.11",)
+    assert pythons(here, wheel("2.14.1+cu126", python="cp313"), wheel("2.13.0+cu126")) == ("3.11", "3.13")
+    assert pythons(here, wheel("2.14.1+cu126", tag="manylinux_2_28_aarch64")) == ("3.11",)
+    free = here.replace(filename="free.whl", python=("cp314",), abi=("cp314t",))
+    assert pythons(here, free) == ("3.11", "3.14t")
+    assert pythons(here.replace(abi=("abi3",))) == published, "one wheel for many: which, only the row says"
+    vision = page(FIND_LINKS, "/srv/wheels", wheel("0.29.1+cu126", name="torchvision"), project="torchvision")
+    both = (here, wheel("2.14.1+cu126"))
+    assert pythons(*both, companion="torchvision", more=(vision,)) == ("3.12",)
+
+
 def test_an_unverified_row_counts_when_it_is_seen(catalog: Catalog) -> None:
     url = catalog.index_url("cpu")
     assert resolve(CPU, want("torch"), catalog).torch == "2.14.1"
@@ -73,6 +100,27 @@ def test_an_unadvertised_row_counts_when_it_is_seen(catalog: Catalog) -> None:
     found = page(PYTORCH, catalog.index_url("cu129"), wheel("2.13.0+cu129"), variant="cu129")
     plan = resolve(machine, want("torch"), catalog, seen(found))
     assert (plan.torch, plan.variant) == ("2.13.0", "cu129")
+
+
+def test_a_row_that_only_its_name_brings_is_warned_of(catalog: Catalog) -> None:
+    """Offline the user's word is all there is; what was seen, or is vouched for, needs no warning."""
+    ada = linux(RTX_4090, driver="580.95.05")
+
+    def rules(request: Request, *listings: Listing, installed: str = "") -> list[str]:
+        machine = ada.replace(installed={"torch": installed}) if installed else ada
+        return [why.rule for why in resolve(machine, request, catalog, seen(*listings)).warnings]
+
+    named = want("torch==2.15.0", variant="cu130")
+    found = resolve(ada, named, catalog)
+    assert (found.torch, found.variant) == ("2.15.0", "cu130")
+    assert [(why.rule, bool(why.source)) for why in found.warnings] == [("named-unverified", True)]
+    assert "nobody has measured or listed the cu130 wheel of torch 2.15.0" in found.warnings[0].text
+    assert rules(want("torch==2.15.0+cu130")) == ["named-unverified"]
+    assert rules(want("torch==2.13.0", variant="cu129")) == ["named-unsure"]
+    assert rules(want("torch==2.15.0", variant="cu132")) == []
+    assert rules(named, installed="2.15.0+cu130") == [], "it is there"
+    page_of_it = page(PYTORCH, catalog.index_url("cu130"), wheel("2.15.0+cu130"), variant="cu130")
+    assert rules(named, page_of_it) == [], "it was seen"
 
 
 def test_a_withdrawn_row_never_returns(catalog: Catalog) -> None:

@@ -11,6 +11,7 @@ from hand import FAMILY, RTX_4090, linux
 from torchinstall.catalog.catalog import Catalog
 from torchinstall.errors import RequirementError, UsageError
 from torchinstall.model.options import Options
+from torchinstall.output.text import plan_lines
 from torchinstall.resolve.asked import request_of
 from torchinstall.resolve.resolve import resolve
 from torchinstall.resolve.wishes import parse, parse_file, versions_of
@@ -92,6 +93,11 @@ def test_a_files_options_are_said_without_secrets_and_passed_on(catalog: Catalog
     said = [warning.text for warning in plan.warnings if warning.rule == "index-hint"]
     assert len(said) == 1
     assert "secret" not in said[0]
+    assert (plan.options, plan.other_packages) == (plan.others[:1], ("numpy",))
+    shown = [line.text for line in plan_lines(plan.replace(others=(*plan.others, "-e ./mine")))]
+    assert "and numpy, -e ./mine" in shown, "an option is no package"
+    alone = [line.text for line in plan_lines(plan.replace(others=plan.options))]
+    assert not any(text.startswith("and ") for text in alone)
 
 
 def test_files_that_include_each_other_end(catalog: Catalog) -> None:

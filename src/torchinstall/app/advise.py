@@ -138,7 +138,6 @@ def case_of(machine: Machine, plan: Plan, catalog: Catalog, *, to: str, installe
     from torchinstall.resolve.target import target_of
 
     target = target_of(machine)
-    tag = target.python_tag or ""
     vendors, generations = _cards(machine, catalog)
     return Case(
         to=to,
@@ -152,7 +151,7 @@ def case_of(machine: Machine, plan: Plan, catalog: Catalog, *, to: str, installe
         generations=generations,
         os=target.os,
         arch=target.arch,
-        python=f"{target.python}t" if target.python and tag.endswith("t") else target.python,
+        python=target.python,
     )
 
 

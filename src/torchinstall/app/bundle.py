@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torchinstall.install.backend import Job
-    from torchinstall.model.machine import Machine
+    from torchinstall.model.machine import Machine, Python
     from torchinstall.model.options import Options
 
 _GLIBC = ((2, 17), (2, 28), (2, 31), (2, 32), (2, 33), (2, 34), (2, 35), (2, 36), (2, 37), (2, 38), (2, 39), (2, 40))
@@ -58,6 +58,7 @@ def bundle(
             "a bundle is made with the network", todo=["leave --offline out", "install --from DIR uses none"]
         )
     machine = _bare(app.read_machine(machine_text, options) if machine_text is not None else app.detect(options))
+    _refuse_other_kind(machine.python)
     planned = app.planned(machine, options, None)
     show(planned)
     plan = planned.plan
@@ -94,7 +95,7 @@ def bundle(
             "torchinstall": _version(),
             "torch": plan.torch,
             "variant": plan.variant,
-            "python": python,
+            "python": python + ("t" if _is_free_threaded() else ""),
             "platform": plan.platform,
             "glibc": machine.os.glibc,
             "catalog": plan.catalog.date,
@@ -160,6 +161,17 @@ def _bare(machine: Machine) -> Machine:
     return machine.replace(installed={}, installed_by={})
 
 
+def _refuse_other_kind(python: Python) -> None:
+    """Refuse a free-threaded Python where this one isn't, and the other way round."""
+    if python.version is None or bool(python.free_threaded) is _is_free_threaded():
+        return
+    raise UsageError(
+        f"no bundle for Python {python.version}{'t' if python.free_threaded else ''} can be made by this Python",
+        why="free-threaded Pythons have wheels of their own, and uv chooses those of the kind that it runs with",
+        todo=["run torchinstall with a Python of that kind"],
+    )
+
+
 def _job(app: App, planned: Planned) -> Job:
     import sys
 
@@ -197,6 +209,12 @@ def _running() -> str:
     import platform
 
     return platform.python_version()
+
+
+def _is_free_threaded() -> bool:
+    import sysconfig
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED") == 1)
 
 
 def _version() -> str:

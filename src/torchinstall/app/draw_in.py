@@ -89,7 +89,7 @@ def _with_allowed_torch(
     if taken is None or taken.partition("+")[0] == planned.plan.torch:
         raise error
     version = taken.partition("+")[0]
-    names = ", ".join(planned.plan.others)
+    names = ", ".join(planned.plan.other_packages)
     limit = Wish(name="torch", specifier=f"=={version}", text=f"torch=={version}", origin=f"the needs of {names}")
     again = app.planned(planned.machine, options, target, constraints=(limit,))
     if again.plan.outcome not in {INSTALL, SATISFIED}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchinstall.errors import UsageError
 from torchinstall.model.finding import Diagnosis
 from torchinstall.model.inspection import Damaged, Inspection
 from torchinstall.model.machine import Machine
@@ -31,7 +32,7 @@ class Checkup(Value):
 def doctor_live(app: App, options: Options, *, verify: bool = False) -> Checkup:
     """Diagnose the target environment on this machine; nothing is imported there unless ``verify``.
 
-    Raises ``UsageError`` where there is no environment.
+    Raises ``UsageError`` where there is no environment, or where the one that was named isn't there.
     """
     from torchinstall.diagnose.doctor import diagnose
     from torchinstall.diagnose.environment import environment_findings
@@ -42,6 +43,12 @@ def doctor_live(app: App, options: Options, *, verify: bool = False) -> Checkup:
             target = app.target(options)  # says what is missing
         else:
             return _of_the_machine_alone(app, options)
+    if not target.exists:
+        raise UsageError(
+            f"there is no environment in {target.prefix}",
+            why="a diagnosis is of what is installed, and nothing is there",
+            todo=["look at the name after --venv", f"torchinstall install --venv {options.venv} makes one"],
+        )
     machine, seen = look(app, options, target)
     request = _request(app, options, machine)
     text = _reports(app, options)

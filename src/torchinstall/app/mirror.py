@@ -32,7 +32,7 @@ def fastest(app: App, machine: Machine, options: Options, target: Target | None)
     pins = [pin for pin in plan.packages if pin.index not in {"default", "installed"}]
     if not pins or plan.variant is None or options.offline:
         return None
-    python = "".join((plan.python or "").split(".")[:2])
+    python = "".join((plan.python or "").rstrip("t").split(".")[:2])  # cp314 is also the first tag of cp314t wheels
     done: queue.SimpleQueue[tuple[float, str | None]] = queue.SimpleQueue()
 
     def measure(mirror: Mirror | None) -> None:

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             "There",
             [
                 f"torchinstall install --from {done.folder} --venv DIR",
-                f"or, with nothing but Python: {done.folder}/install.py",
+                f"or, with nothing but Python: python {done.folder}/install.py, which makes .venv where you stand",
             ],
         )
         say(lines)

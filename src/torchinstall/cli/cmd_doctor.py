@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("requirements", nargs="*", metavar="REQ", help="what is wanted, where that isn't just torch")
+    parser.add_argument(
+        "requirements", nargs="*", default=[], metavar="REQ", help="what is wanted, where that isn't just torch"
+    )
     target(parser)
     machine(parser)
     group = parser.add_argument_group("diagnosis")

@@ -84,7 +84,7 @@ def _stopped(exported: Exported, arguments: argparse.Namespace) -> int:
     else:
         from torchinstall.output.text import machine_lines, plan_lines
 
-        say([*machine_lines(planned.machine), *plan_lines(planned.plan)], to_stderr=True)
+        say([*machine_lines(planned.machine, plan=planned.plan), *plan_lines(planned.plan)], to_stderr=True)
     return planned.plan.exit_code
 
 

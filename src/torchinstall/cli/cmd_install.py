@@ -71,7 +71,10 @@ def _run(arguments: argparse.Namespace) -> int:
         plan = planned.plan
         if not arguments.quiet or plan.outcome in {BLOCKED, UNDETERMINED}:
             say(
-                [*machine_lines(planned.machine, verbose=verbose), *plan_lines(plan, verbose=verbose, lang=spoken())],
+                [
+                    *machine_lines(planned.machine, verbose=verbose, plan=plan),
+                    *plan_lines(plan, verbose=verbose, lang=spoken()),
+                ],
                 to_stderr=arguments.json,
             )
 

@@ -68,7 +68,7 @@ def _show(planned: Planned, arguments: argparse.Namespace, identity: object = No
         from torchinstall.output.text import machine_lines, plan_lines
 
         verbose = arguments.verbose > 0
-        head = [] if arguments.quiet else machine_lines(planned.machine, verbose=verbose)
+        head = [] if arguments.quiet else machine_lines(planned.machine, verbose=verbose, plan=planned.plan)
         say([*head, *plan_lines(planned.plan, verbose=verbose, lang=spoken())])
     return planned.plan.exit_code
 

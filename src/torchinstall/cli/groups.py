@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 def request(parser: ArgumentParser) -> None:
     """Add what to install: requirements, files, variant, and how to choose."""
     group = parser.add_argument_group("what to install")
-    group.add_argument("requirements", nargs="*", metavar="REQ", help="as pip takes it; torch if none is given")
+    group.add_argument(
+        "requirements", nargs="*", default=[], metavar="REQ", help="as pip takes it; torch if none is given"
+    )
     group.add_argument("-r", "--requirement", action="append", default=[], metavar="FILE", help="requirements file")
     group.add_argument("-c", "--constraint", action="append", default=[], metavar="FILE", help="constraints file")
     group.add_argument("--variant", metavar="NAME", help="cu126, cu130, rocm7.2, xpu, cpu, ...")

@@ -1,6 +1,6 @@
 """Install this bundle into an environment. Needs nothing but Python: no network, no torchinstall.
 
-    python install.py               makes .venv beside this file and installs into it
+    python install.py               makes .venv in the current directory and installs into it
     python install.py --venv DIR    into another environment, made if it isn't there
 
 Where torchinstall is at hand, ``torchinstall install --from DIR`` does more: it brings the environment back if
@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,12 +25,13 @@ _MATMUL = "import torch; a = torch.ones(64, 64); assert (a @ a).sum().item() == 
 def main() -> int:
     """Check the files, install them with pip, and multiply two matrices; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--venv", type=Path, default=HERE / ".venv")
+    parser.add_argument("--venv", type=Path, default=Path(".venv"), help="default: .venv here")
     parser.add_argument("--no-verify", action="store_true", help="don't multiply")
     options = parser.parse_args()
     venv = options.venv.absolute()
     manifest = json.loads((HERE / "manifest.json").read_text("utf-8"))
-    running = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    free = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") == 1 else ""
+    running = f"{sys.version_info[0]}.{sys.version_info[1]}{free}"
     if running != manifest["python"]:
         return _say(3, f"this bundle is for Python {manifest['python']}, and this is {running}")
     for row in manifest["files"]:

@@ -58,8 +58,10 @@ def dockerfile_text(plan: Plan, *, gpus: Sequence[str] = (), drivers: Sequence[s
         date=plan.catalog.date,
         python=python_version(plan),
         declared="\n".join(f"ARG {name}={_quoted(value)}" for name, value in named.items() if value),
-        places=f"{place}\nARG UV_DEFAULT_INDEX",
-        requirements=" ".join(shlex.quote(text) for text in [*pins, *plan.others]),
+        places="\n".join(
+            [place, "ARG UV_DEFAULT_INDEX", *(f"# In your requirements file: {public(o)}" for o in plan.options)]
+        ),
+        requirements=" ".join(shlex.quote(text) for text in [*pins, *plan.other_packages]),
         environment="".join(f"{line}\n" for line in [*set_later, *scripts]),
     )
 

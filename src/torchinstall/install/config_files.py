@@ -103,12 +103,23 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _unreadable(path: Path, tool: str, error: Exception, switch: str) -> UsageError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else _first_line(error)
     return UsageError(
         f"{tool}'s configuration file {path} can't be read",
         why=reason,
         todo=[f"correct {path}", f"set {switch} to leave it out for this call"],
     )
+
+
+def _first_line(error: Exception) -> str:
+    """Return what a parser says, with the line where it says which; TOML's says line and column by itself.
+
+    The text of the line isn't shown: an index's password may stand in it.
+    """
+    text = str(error).splitlines()[0].replace(": '<string>'", "").replace("'<string>'", "it")
+    errors = getattr(error, "errors", None)
+    line = errors[0][0] if errors else getattr(error, "lineno", None)
+    return text if line is None or "line" in text else f"{text.rstrip('.:')} (at line {line})"
 
 
 def _files(names: Iterable[str]) -> list[Path]:

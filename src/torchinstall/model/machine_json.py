@@ -96,6 +96,7 @@ def machine_from_json(document: object) -> Machine:
     for name, cls in (("os", Os), ("python", Python), ("container", Container), ("jetson", Jetson)):
         if top.get(name) is not None:
             parts[name] = _record(cls, top[name], name)
+    parts.update(_free_threaded(parts.get("python")))
     for name in ("installed", "installed_by", "environment", "sources"):
         if top.get(name) is not None:
             parts[name] = _strings(top[name], name)
@@ -109,6 +110,14 @@ def machine_from_json(document: object) -> Machine:
         notes=tuple(str(note) for note in notes),
         **parts,
     )
+
+
+def _free_threaded(python: Python | None) -> dict[str, Python]:
+    """Return the Python of which ``3.14t`` was said, as a plan says it, with the mark where it belongs."""
+    version = python.version if python is not None else None
+    if python is None or not version or not version.endswith("t") or not version[:-1].replace(".", "").isdecimal():
+        return {}
+    return {"python": python.replace(version=version[:-1], free_threaded=True)}
 
 
 def _known(value: Value) -> dict[str, Any]:

@@ -125,3 +125,18 @@ class Plan(Value):
     """The chosen tuple's index couldn't be reached, and no other source may stand in: an install stops here."""
     installed: Mapping[str, str] = EMPTY
     exit_code: int = 0
+
+    @property
+    def other_packages(self) -> tuple[str, ...]:
+        """Return ``others`` without the options of requirement files; what is editable is a package."""
+        return tuple(text for text in self.others if not is_option(text))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Return the option lines of requirement files (``--extra-index-url ...``) among ``others``."""
+        return tuple(text for text in self.others if is_option(text))
+
+
+def is_option(line: str) -> bool:
+    """Tell whether a line of a requirements file is an option for the installer, and no package."""
+    return line.startswith("-") and not line.startswith(("-e", "--editable"))

@@ -8,7 +8,7 @@ from torchinstall.model.value import Value
 class Wish(Value):
     """One requirement. ``specifier`` without a local part; ``variant`` is the local part that was asked for.
 
-    ``origin`` says where it was written: the command line, or a file and line. ``hashes`` as pip writes them
+    ``origin`` says where it was written: the command line, a bundle, or a file and line. ``hashes`` as pip writes them
     (``sha256:...``): one of them the wheel must have.
     """
 
@@ -38,5 +38,7 @@ class Request(Value):
     offline: bool = False
     allow_older: bool = False
     replace_vendor_build: bool = False
+    bundle: bool = False
+    """A bundle says what is wanted, and is the one source of it."""
     mirror: str | None = None
     mirror_kind: str = "simple"

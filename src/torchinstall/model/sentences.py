@@ -71,6 +71,7 @@ ENGLISH: dict[str, str] = {
     "chosen-default": "{variant} is what the default index serves for torch {torch} on this platform",
     "chosen-as-linux": "{variant} is the variant that the default index serves for torch {torch} on Linux",
     "chosen-highest": "{variant} is the highest {kind} of torch {torch} that fits",
+    "chosen-bundled": "{variant} is the variant that the bundle holds",
     "chosen-named": "{variant} is the variant that you named",
     "covers": "{card} (compute capability {cc}) runs the wheel's {code} code",
     "rocm-covers": "{card} ({gfx}) has code in the {variant} wheels",
@@ -86,6 +87,7 @@ ENGLISH: dict[str, str] = {
     "driver-assumed": "no driver is known here: a driver >= {minimum} is assumed",
     "driver-assumed-below": "no driver is known here: a driver >= {minimum} and below {below} is assumed",
     "driver-compat": "driver {found} is below {minimum}, but libcuda answers CUDA {libcuda} (forward compatibility): that counts",
+    "no-accelerator": "no accelerator was found here: {variant} builds have nothing to run on",
     "cpu-machine": "no accelerator was found here, so this is a CPU build",
     "cpu-asked": "a CPU build, because you asked for it",
     "mps": "Apple silicon: the plain macOS wheel has MPS in it",
@@ -102,17 +104,27 @@ ENGLISH: dict[str, str] = {
     ),
     "fallback-older": "{index} can't be reached ({error}): torch {torch} is taken instead of {ideal}, as --allow-older permits",
     "fallback-patch": "{index} can't be reached ({error}): torch {torch} is taken instead of {ideal}; only the patch release differs",
+    "from-bundle": "torch {torch}+{variant} comes from the bundle ({where}); no index is asked",
     "own-source": "torch {torch}+{variant} comes from {where}, which you have configured",
     "index-unreachable": "{index} can't be reached ({error}), and torch {torch}+{variant} is served there only",
     # cards
     "masked": "{card} is hidden by {variable}={value}",
     "mask-empty": "{variable} is set to '{value}': programs started here see no GPU; the plan counts the cards all the same",
+    "mask-none": (
+        "{variable}={value} names no card that is here: programs started here see no GPU; "
+        "the plan counts the cards all the same"
+    ),
     "hsa-override": "{variable}={value} is set: ROCm takes the cards for other chips; the plan goes by the chips that they are",
     "left-dropped": "{card} is left out: drivers from {branch} on no longer support it (the last branch that does is {last})",
     "left-new": "{card} is left out: the driver must be >= {minimum} to know it; here is {found}",
     "left-driver": "{card} is left out: it is bound to {driver}",
     "left-unbound": "{card} is left out: no kernel driver is bound to it, and NVIDIA's drives another card",
     "left-module": "{card} is left out: the {module} kernel module doesn't drive it; it needs the {other} one",
+    "named-unverified": (
+        "nobody has measured or listed the {variant} wheel of torch {torch}: "
+        "it is taken because you named it, and may not be there"
+    ),
+    "named-unsure": "the {variant} wheel of torch {torch} is {status}: it is taken because you named it",
     "need-unmet": "{what} >= {minimum} is needed ({note}); here is {found}",
     "dependent-unknown": "which torch {name} requires isn't known here: the installer finds out, and stops if it is another one",
     "two-vendors": "{chosen} and {other} are both here; {chosen} is planned for, because {because}",
@@ -191,6 +203,7 @@ ENGLISH: dict[str, str] = {
     "if-variant": "the variant isn't fixed ({variant})",
     "if-companion": "{name} is left away",
     "if-cpu": "a CPU build is enough (--cpu)",
+    "if-gpu": 'another machine is meant, with a card that it serves, named as in --gpu "{card}"',
     "if-cuda": "{variant} is named (--variant {variant})",
     "if-reachable": "that is taken from {where} (--allow-older)",
     "if-macos": "macOS is updated to {minimum} or newer",

@@ -29,8 +29,14 @@ _SHAPES = {
     "variant": r"[a-z][\w.]*",
     "number": r"[\d-]+",
     "cc": r"[\d.]+",
+    "version": r"[\d.]+[\w.-]*|unknown",
+    "facts": r"(?:[^()]|\([^()]*\))+",
 }
 """What holes of some names hold; any text stands in the others."""
+_FACTS = frozenset({"facts", "version", "kind"})
+"""Holes that hold facts about a machine, with words of their own."""
+_MACHINE = "Machine"
+"""The heading whose line is a list of facts."""
 
 
 def language(environ: Mapping[str, str]) -> str:
@@ -85,20 +91,28 @@ def translated(lines: Iterable[Line], lang: str) -> Iterator[Line]:
     if lang == "en":
         yield from lines
         return
-    from torchinstall.output.phrases_zh import HEADINGS, PHRASES
+    from torchinstall.output.phrases_zh import COMMA, FACTS, HEADINGS, PHRASES
 
     patterns = [(_pattern(english), chinese) for english, chinese in PHRASES.items()]
+    words_of_facts = [(_pattern(english), chinese) for english, chinese in FACTS.items()]
 
-    def phrase(words: str) -> str:
-        for english, chinese in patterns:
+    def phrase(words: str, among: list[tuple[re.Pattern[str], str]] = patterns) -> str:
+        for english, chinese in among:
             if match := english.fullmatch(words):
                 # A part may be a phrase of its own; it is shorter each time, so that this ends.
-                return chinese.format(**{name: phrase(part) for name, part in match.groupdict().items()})
+                return chinese.format(**{name: part_of(name, part) for name, part in match.groupdict().items()})
         return words
+
+    def part_of(name: str, words: str) -> str:
+        return facts(words) if name in _FACTS else phrase(words)
+
+    def facts(words: str) -> str:
+        return COMMA.join(phrase(part, words_of_facts) for part in words.split(", "))
 
     for line in lines:
         heading = HEADINGS.get(line.heading, line.heading)
-        yield line.replace(heading=heading, text=phrase(line.text))
+        words = facts(line.text) if line.heading == _MACHINE else phrase(line.text)
+        yield line.replace(heading=heading, text=words)
 
 
 def _pattern(template: str) -> re.Pattern[str]:

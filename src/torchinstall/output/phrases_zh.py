@@ -1,6 +1,7 @@
 """Headings and fixed phrases in Chinese. ``{holes}`` are filled with what stands there in English.
 
 The first phrase that fits a line counts; longer ones come first. What isn't here is shown in English.
+Holes of the name ``facts`` are lists, of which each part is looked up by itself.
 """
 
 from __future__ import annotations
@@ -60,18 +61,59 @@ PHRASES: dict[str, str] = {
     "torch {torch} {variant}, if {change}": "torch {torch} {variant}，条件：{change}",
     "alone: {choice}   ({variable})": "单独使用：{choice}   （{variable}）",
     "alone: {choice}": "单独使用：{choice}",
-    "GPU {number}: {name} (compute capability {cc}, {more})": "GPU {number}：{name}（计算能力 {cc}，{more}）",
-    "GPU {number}: {name} (compute capability {cc})": "GPU {number}：{name}（计算能力 {cc}）",
-    "{system}, declared": "{system}，按声明",
+    "GPU {number}: {name} ({facts})": "GPU {number}：{name}（{facts}）",
     "GPU {number}: {card}": "GPU {number}：{card}",
-    "container: {kind}, image build{more}": "容器：{kind}，正在构建镜像{more}",
-    "container: {kind}, a device is reachable": "容器：{kind}，可以访问设备",
-    "container: {kind}, no device is reachable": "容器：{kind}，无法访问设备",
+    "container: {kind}, {facts}": "容器：{kind}，{facts}",
     "container: {kind}": "容器：{kind}",
     "seen: {evidence}": "迹象：{evidence}",
     "cluster: {name}": "集群：{name}",
-    "NVIDIA driver {facts}": "NVIDIA 驱动 {facts}",
+    "NVIDIA driver {version}, {facts}": "NVIDIA 驱动 {version}，{facts}",
+    "NVIDIA driver {version}": "NVIDIA 驱动 {version}",
+    "AMD: {facts}": "AMD：{facts}",
+    "Intel: {facts}": "Intel：{facts}",
+    "Ascend: {facts}": "昇腾：{facts}",
+    "{board}: L4T unknown": "{board}：L4T 未知",
     "torch {torch} is in {where}": "torch {torch} 已装入 {where}",
     "{what}, up to {high}, made for {made}": "{what}，最高 {high}，针对 {made}",
     "{what}, for CANN {cann}": "{what}（CANN {cann}）",
 }
+
+FACTS: dict[str, str] = {
+    # the system
+    "unknown system": "未知系统",
+    "unknown architecture": "未知架构",
+    "Python {version} free-threaded ({kind})": "Python {version} 自由线程（{kind}）",
+    "Python {version} free-threaded": "Python {version} 自由线程",
+    "Python {version} ({kind})": "Python {version}（{kind}）",
+    "system": "系统",
+    "tool": "工具",
+    "declared": "按声明",
+    # the container
+    "image build": "正在构建镜像",
+    "a device is reachable": "可以访问设备",
+    "no device is reachable": "无法访问设备",
+    # a card
+    "compute capability {cc}": "计算能力 {cc}",
+    "integrated": "集成",
+    "hidden": "已隐藏",
+    "driver none": "没有驱动",
+    # a driver, and what is the matter with it
+    "driver unknown": "驱动未知",
+    "driver {name}": "驱动 {name}",
+    "ROCm not installed": "ROCm 未安装",
+    "amdgpu in-tree": "amdgpu 为内核自带",
+    "Level Zero unknown": "Level Zero 未知",
+    "CANN unknown": "CANN 未知",
+    "announces CUDA {version}": "声明支持 CUDA {version}",
+    "libcuda answers CUDA {version}": "libcuda 回答 CUDA {version}",
+    "open kernel module": "开源内核模块",
+    "closed kernel module": "闭源内核模块",
+    "unknown": "未知",
+    "missing": "未安装",
+    "not-loaded": "未加载",
+    "library-mismatch": "库与内核模块版本不同",
+    "no-device": "没有设备",
+}
+"""What stands between the commas of a machine's lines."""
+
+COMMA = "，"

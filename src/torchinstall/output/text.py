@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from torchinstall.model.verdict import Verdict
 
 
-def machine_lines(machine: Machine, *, verbose: bool = False) -> list[Line]:
-    """Return what the machine is; ``verbose`` adds the source of each fact."""
+def machine_lines(machine: Machine, *, verbose: bool = False, plan: Plan | None = None) -> list[Line]:
+    """Return what the machine is; ``verbose`` adds the source of each fact.
+
+    What the ``plan`` that is shown below warns of isn't noted here as well.
+    """
     lines = section("Machine", [_system(machine), *_box(machine)])
     if machine.gpus is None:
         lines.append(Line(text="accelerators: not known", style=NOTE))
@@ -32,11 +35,17 @@ def machine_lines(machine: Machine, *, verbose: bool = False) -> list[Line]:
         lines += section("Installed", [", ".join(f"{n} {v}" for n, v in sorted(machine.installed.items()))])
     if machine.environment and verbose:
         lines += section("Set", [f"{name}={value}" for name, value in sorted(machine.environment.items())], QUIET)
-    if machine.notes:
-        lines += section("Note", machine.notes, NOTE)
+    lines += section("Note", _not_warned(machine.notes, plan), NOTE)
     if verbose:
         lines += section("Sources", _sourced(machine), QUIET)
     return lines
+
+
+def _not_warned(notes: Sequence[str], plan: Plan | None) -> list[str]:
+    """Return the notes about other variables than those that the plan warns of."""
+    warned = [why.params for why in plan.warnings if "variable" in why.params] if plan is not None else []
+    said = tuple(f"{params['variable']}={params['value']} " for params in warned)
+    return [note for note in notes if not note.startswith(said)]
 
 
 def _gpu_lines(gpus: Sequence[Gpu]) -> list[str]:
@@ -214,8 +223,8 @@ def _choice(plan: Plan) -> list[Line]:
     lines = section(verb, texts, STRONG)
     if plan.variant == CPU:
         lines.append(Line(text="This is a CPU build: no accelerator will be used.", style=NOTE))
-    if plan.others:
-        lines.append(Line(text=f"and {', '.join(plan.others)}"))
+    if plan.other_packages:
+        lines.append(Line(text=f"and {', '.join(plan.other_packages)}"))
     return lines
 
 

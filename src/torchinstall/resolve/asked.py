@@ -51,7 +51,8 @@ def request_of(
     if options.require_gpu and (options.cpu or options.variant == CPU):
         raise UsageError("--require-gpu and a CPU build contradict each other", todo=["leave one away"])
     environment = markers(machine) if machine is not None else None
-    parsed = parse(options.requirements, catalog.joint, origin="the command line", environment=environment)
+    origin = "the command line" if options.bundle is None else "the bundle"
+    parsed = parse(options.requirements, catalog.joint, origin=origin, environment=environment)
     files = [_file(name, catalog, environment, read) for name in options.requirement_files]
     inner = [name for found in files for name in found.constraint_files]
     names = dict.fromkeys([*options.constraint_files, *inner, *constraint_files])
@@ -68,6 +69,7 @@ def request_of(
         offline=options.offline or offline,
         allow_older=options.allow_older,
         replace_vendor_build=options.replace_vendor_build,
+        bundle=options.bundle is not None,
         mirror=mirror,
         mirror_kind=mirror_kind,
     )

@@ -11,7 +11,7 @@ from torchinstall.model.plan import Reason
 from torchinstall.model.sentences import reason
 from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import driver_at_least, numbers
-from torchinstall.resolve.facts import is_empty_mask
+from torchinstall.resolve.facts import is_empty_mask, useless_masks
 from torchinstall.resolve.selection import BACKEND_OF_VENDOR, FOREIGN_DRIVERS, Card, Selection, card_name
 from torchinstall.resolve.vendors import other_cards, unsupported, with_gfx
 
@@ -158,10 +158,7 @@ def _compute_targets(
         # Beside a card that counts a display adapter is nothing to speak of; alone it may have been the hope.
         left.extend(displays)
         warnings.extend(why for _, why in displays)
-    for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
-        mask = machine.environment.get(variable, "unset")
-        if is_empty_mask(mask) and gpus:
-            warnings.append(reason("mask-empty", variable=variable, value=mask))
+    warnings += _masks_told(machine)
     by_vendor: dict[str, list[bool]] = {}
     for _, gpu in usable:
         by_vendor.setdefault(gpu.vendor, []).append(bool(gpu.integrated))
@@ -173,6 +170,18 @@ def _compute_targets(
         else:
             kept.append((number, gpu))
     return tuple(kept), tuple(left), tuple(warnings)
+
+
+def _masks_told(machine: Machine) -> list[Reason]:
+    """Return what is to be said of masks that hide nothing from the plan, though they do from programs."""
+    told = []
+    for variable in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
+        mask = machine.environment.get(variable, "unset")
+        if is_empty_mask(mask) and machine.gpus:
+            told.append(reason("mask-empty", variable=variable, value=mask))
+    if not machine.declared:  # what is set here says nothing of a machine that was only named
+        told += [reason("mask-none", variable=name, value=value) for name, value in useless_masks(machine)]
+    return told
 
 
 def _one_vendor(

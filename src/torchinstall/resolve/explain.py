@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-from torchinstall.errors import EXIT_BLOCKED, EXIT_OK, EXIT_UNDETERMINED, RequirementError
+from torchinstall.errors import EXIT_BLOCKED, EXIT_OK, EXIT_UNDETERMINED, RequirementError, UsageError
 from torchinstall.model.explanation import Explanation
+from torchinstall.model.plan import Alternative
 from torchinstall.model.request import Wish
 from torchinstall.model.sentences import reason
 from torchinstall.model.value import Value
@@ -28,14 +29,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torchinstall.model.plan import Alternative, Reason
+    from torchinstall.catalog.rows import Build
+    from torchinstall.model.plan import Reason
     from torchinstall.resolve.candidates import Candidate
+    from torchinstall.resolve.joint import Solution
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)(?:\+([a-z0-9.]+))?", re.IGNORECASE)
 _PINNED = re.compile(r"(torch)\s*==\s*(\d+\.\d+)(\+[a-z0-9.]+)?", re.IGNORECASE)
 _OTHER_WISHES = frozenset({"if-version", "if-variant", "if-companion"})
 _MOST_RULES = 4
 _MOST_WAYS = 4
+_KNOWN_CARDS = {
+    "cuda": ("RTX 4090", "RTX 3090", "GTX 1080", "Tesla K80"),
+    "rocm": ("gfx1100", "gfx90a", "gfx906"),
+    "xpu": ("arc-b580", "arc-a770"),
+    "npu": ("910B3",),
+}
+"""Examples of how a card is named, newer first; the first that the build serves is shown."""
 
 
 class Asked(Value):
@@ -90,6 +100,9 @@ def explain(question: Question, what: Asked) -> Explanation:
         date=question.catalog.date,
     )
     if decision.solution is not None:
+        idle = _idle(decision, plain)
+        if idle is not None and chosen != (decision.solution.build.torch, decision.solution.build.variant):
+            return _unused(base, decision, wished, idle)
         return _possible(base, decision, plain, wished)
     return _impossible(base, decision, plain, wished, what)
 
@@ -105,8 +118,10 @@ def _possible(base: Explanation, decision: Decision, plain: Decision, wished: Qu
         why = report.why(decision, solution, wished.machine, catalog)
     else:
         verdict = reason("explain-possible", **facts)
-        outranked = () if plain.solution is None else (report.outranked(build, plain.solution, plain),)
-        if decision.selection.named and decision.selection.backend != plain.selection.backend:
+        outranked = () if plain.solution is None else (_lost_by(build, plain, plain.solution),)
+        if plain.undetermined and plain.stopped is not None:
+            outranked = (plain.stopped,)
+        elif decision.selection.named and decision.selection.backend != plain.selection.backend:
             outranked = (_other_backend(build.variant, plain),)
         why = (*outranked, *report.why(decision, solution, wished.machine, catalog))
     return base.replace(
@@ -118,6 +133,65 @@ def _possible(base: Explanation, decision: Decision, plain: Decision, wished: Qu
         notes=_notes(decision, build.torch, catalog.release(build.torch)),
         exit_code=EXIT_OK,
     )
+
+
+def _lost_by(build: Build, plain: Decision, solution: Solution) -> Reason:
+    """Return why a build isn't chosen unasked: a rule that it fails then, or one that ranks it lower."""
+    number = next((n for n, other in enumerate(plain.candidates.builds) if other == build), None)
+    failed = plain.candidates[number].why_not if number is not None else None
+    return failed or report.outranked(build, solution, plain)
+
+
+def _idle(decision: Decision, plain: Decision) -> Reason | None:
+    """Return why nothing here would use the build that is meant; ``None`` where a card does, or nobody can know.
+
+    A plan takes a variant that is named, whatever is here: an image may be made for another machine. *Here* it
+    would have nothing to run on, and that is what was asked.
+    """
+    selection = decision.selection
+    if decision.solution is None or selection.backend == CPU or selection.cards or plain.undetermined:
+        return None
+    if plain.selection.cards:
+        return _other_backend(decision.solution.build.variant, plain)
+    if plain.selection.blocked is not None:
+        return plain.selection.blocked
+    return reason("no-accelerator", variant=decision.solution.build.variant)
+
+
+def _unused(base: Explanation, decision: Decision, wished: Question, idle: Reason) -> Explanation:
+    solution = decision.solution
+    if solution is None:
+        return base
+    build = solution.build
+    return base.replace(
+        possible=False,
+        torch=build.torch,
+        variant=build.variant,
+        why=(idle,),
+        ways=_with_card(build.variant, wished),
+        exit_code=EXIT_BLOCKED,
+    )
+
+
+def _with_card(variant: str, wished: Question) -> tuple[Alternative, ...]:
+    """Return the way by which another machine is meant: a well-known card that the build serves."""
+    from torchinstall.resolve.declare import Declaration, declared
+
+    for card in _KNOWN_CARDS.get(backend(variant) or "", ()):
+        try:
+            machine = declared(wished.machine, Declaration(gpus=(card,)), wished.catalog)
+        except UsageError:
+            continue  # the data in use doesn't know it
+        other = decide(wished.replace(machine=machine))
+        if other.solution is not None and other.selection.cards:
+            build = other.solution.build
+            return (
+                Alternative(
+                    torch=build.torch, variant=build.variant, reason=reason("if-gpu", card=card),
+                    command=f'--gpu "{card}"',
+                ),
+            )  # fmt: skip
+    return ()
 
 
 def _impossible(base: Explanation, decision: Decision, plain: Decision, wished: Question, what: Asked) -> Explanation:

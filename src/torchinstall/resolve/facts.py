@@ -49,6 +49,30 @@ def is_empty_mask(value: str) -> bool:
     return value.strip() in {"", "-1"}
 
 
+def useless_masks(machine: Machine) -> tuple[tuple[str, str], ...]:
+    """Return the masks, with their values, that name none of the cards that are here: they count for nothing."""
+    gpus = machine.gpus or ()
+    found = []
+    for vendor, variables in MASKS.items():
+        cards = [gpu for gpu in gpus if gpu.vendor == vendor]
+        # HIP obeys CUDA's name as well, which is meant for NVIDIA's cards where there are some.
+        if vendor == "amd" and all(gpu.vendor != "nvidia" for gpu in gpus):
+            variables = (*variables, *MASKS["nvidia"])  # noqa: PLW2901 - one more for this vendor
+        for name in variables:
+            value = machine.environment.get(name)
+            if value is not None and cards and not is_empty_mask(value) and _names_none(value, cards):
+                found.append((name, value))
+    return tuple(found)
+
+
+def _names_none(mask: str, cards: list[Gpu]) -> bool:
+    """Tell whether a mask surely names none of these cards."""
+    first = mask.split(",", maxsplit=1)[0].strip()
+    if first.startswith("MIG-") or (first.startswith("GPU-") and not all(card.uuid for card in cards)):
+        return False  # an instance's name doesn't hold its card's; and what isn't known can't be compared
+    return not _named_by(mask, cards)
+
+
 def _with_l4t(machine: Machine, catalog: Catalog) -> Machine:
     """Fill in the L4T of a Jetson whose JetPack is told."""
     board = machine.jetson

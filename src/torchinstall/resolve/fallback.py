@@ -60,6 +60,8 @@ def supply(
     }
     own = solve(builds, companions, request, catalog, sources, OWN)
     if own is not None and _not_below_installed(own, machine):
+        if request.bundle:
+            return Supply(solution=own, ideal=ideal)  # nothing else was to be asked
         place = own.choices[TORCH].place
         if own.build == ideal.build:
             why = reason("fallback-own", torch=own.build.torch, variant=own.build.variant, where=place.index, **said)

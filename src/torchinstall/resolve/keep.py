@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from torchinstall.model.request import Request
     from torchinstall.resolve.decision import Decision, Question
 
+_OF_A_WHEEL = frozenset({"named-unverified", "named-unsure"})
+"""Warnings of a wheel that would be fetched; what is installed is there."""
 _OTHER_OWNERS = {"conda": "conda", "distribution": "the distribution"}
 
 
@@ -213,6 +215,7 @@ def _kept(plan: Plan, machine: Machine, request: Request, catalog: Catalog, why:
         commands={},
         fallback=None,
         unreachable=None,
+        warnings=tuple(w for w in plan.warnings if w.rule not in _OF_A_WHEEL),
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from torchinstall.catalog.rows import CHOSEN_OFFLINE, UNVERIFIED
 from torchinstall.model.plan import Device, Pin, Plan, Reason, Rejection
 from torchinstall.model.sentences import reason
-from torchinstall.model.sighting import DEFAULT
+from torchinstall.model.sighting import DEFAULT, FIND_LINKS
 from torchinstall.model.variant import CPU, NPU, backend
 from torchinstall.model.version import numbers
 from torchinstall.resolve import backends
 from torchinstall.resolve.candidates import preferred_variant
 from torchinstall.resolve.joint import TORCH, Choice, Solution
 from torchinstall.resolve.keep import keep
+from torchinstall.resolve.sources import Sources
 from torchinstall.resolve.target import python_names
 from torchinstall.resolve.ways_out import after_block, after_choice, nearest_reachable, plan_per_device
 
@@ -39,7 +41,7 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         if need.met is False
     )
     chosen = plan.replace(
-        warnings=plan.warnings + unmet,
+        warnings=plan.warnings + _unsure(solution) + unmet,
         torch=build.torch,
         variant=build.variant,
         packages=packages,
@@ -47,10 +49,10 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         needs=needs,
         environment=backends.environment(decision.selection, solution, machine, catalog),
         others=plan.others + backends.others(decision.selection, catalog),
-        why=why(decision, solution, machine, catalog),
+        why=why(decision, solution, machine, catalog, bundled=question.request.bundle),
         catalog=plan.catalog.replace(live=solution.choices[TORCH].place.live, confirmed=live),
         commands=commands(packages, question.request.others),
-        pythons=_pythons(solution),
+        pythons=_pythons(solution, Sources(question.sightings, decision.target, catalog)),
         fallback=supply.fallback,
         unreachable=supply.unreachable,
     )
@@ -98,13 +100,27 @@ def _pin(choice: Choice, extras: tuple[str, ...]) -> Pin:
     )
 
 
-def _pythons(solution: Solution) -> tuple[str, ...]:
-    """Return the Pythons for which all of the choice has wheels."""
-    found = python_names(solution.build.wheels)
+def _unsure(solution: Solution) -> tuple[Reason, ...]:
+    """Say of a build that only its name brought here that no one vouches for it, where it wasn't seen either."""
+    build = solution.build
+    if build.status in CHOSEN_OFFLINE or solution.choices[TORCH].place.live:
+        return ()
+    facts = {"torch": build.torch, "variant": build.variant, "source": build.source}
+    if build.status == UNVERIFIED:
+        return (reason("named-unverified", **facts),)
+    return (reason("named-unsure", status=build.status, **facts),)
+
+
+def _pythons(solution: Solution, sources: Sources) -> tuple[str, ...]:
+    """Return the Pythons for which all of the choice has wheels: as seen where it is taken from, else as published."""
+    seen = sources.pythons(solution.choices[TORCH].place)
+    found = python_names(solution.build.wheels) if seen is None else seen
     for choice in solution.choices.values():
-        if choice.row is not None and choice.row.wheels:
+        names = sources.pythons(choice.place) if choice.name != TORCH else None
+        if names is None and choice.row is not None and choice.row.wheels:
             names = python_names(choice.row.wheels)
-            found = found if names == ("any",) else tuple(name for name in found if name in names)
+        if names is not None and names != ("any",):
+            found = tuple(name for name in found if name in names)
     return found
 
 
@@ -180,8 +196,13 @@ def _devices(decision: Decision, build: Build, catalog: Catalog) -> tuple[Device
     return tuple(sorted(counted + left, key=lambda device: device.gpu))
 
 
-def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catalog) -> tuple[Reason, ...]:
-    """Return the reasons for a choice: the rule that decided, the cards, the driver, the companions."""
+def why(
+    decision: Decision, solution: Solution, machine: Machine, catalog: Catalog, *, bundled: bool = False
+) -> tuple[Reason, ...]:
+    """Return the reasons for a choice: the rule that decided, the cards, the driver, the companions.
+
+    ``bundled``: it was a bundle that named version and variant.
+    """
     build, selection = solution.build, decision.selection
     reasons = list(selection.why)
     if build.variant == "mps":
@@ -193,7 +214,7 @@ def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catal
     if decision.supply is None or decision.supply.solution is decision.supply.ideal:
         reasons.append(reason("chosen-newest", torch=build.torch, source=build.source))
     if selection.named:
-        reasons.append(reason("chosen-named", **here))
+        reasons.append(reason("chosen-bundled" if bundled else "chosen-named", **here))
     elif len(fitting) == 1:
         reasons.append(reason("chosen-only", **here))
     elif build.variant == preferred_variant(build.torch, decision.target.platform, catalog):
@@ -212,7 +233,9 @@ def why(decision: Decision, solution: Solution, machine: Machine, catalog: Catal
         if choice.row is not None
     )
     place = solution.choices[TORCH].place
-    if place.live:
+    if bundled and place.role == FIND_LINKS:
+        reasons.append(reason("from-bundle", where=place.index, **pair))
+    elif place.live:
         url = "the default index" if place.index == "default" else place.index
         reasons.append(reason("seen-live", url=url))
     return tuple(reasons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from torchinstall.errors import EXIT_BLOCKED, EXIT_UNDETERMINED
-from torchinstall.model.plan import BLOCKED, INSTALL, UNDETERMINED, CatalogInfo, Plan, Reason
+from torchinstall.model.plan import BLOCKED, INSTALL, UNDETERMINED, CatalogInfo, Plan, Reason, is_option
 from torchinstall.model.sentences import reason
 from torchinstall.model.sighting import Sightings
 from torchinstall.resolve import report
@@ -63,6 +63,6 @@ def resolve(
 
 def _hints_said(request: Request) -> tuple[Reason, ...]:
     """Say of a requirement file's index options that they don't bind the torch family."""
-    options = [text for text in request.others if text.startswith("-") and not text.startswith(("-e", "--editable"))]
+    options = [text for text in request.others if is_option(text)]
     # Credentials in an address are nobody's business but the installer's.
     return tuple(reason("index-hint", option=re.sub(r"//[^/@\s]+@", "//***@", option)) for option in options)

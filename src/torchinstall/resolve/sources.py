@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchinstall.catalog.rows import CHOSEN_OFFLINE
+from torchinstall.catalog.rows import CHOSEN_OFFLINE, WheelTag
 from torchinstall.model.machine import MACOS
 from torchinstall.model.sighting import (
     DEFAULT,
@@ -17,7 +17,7 @@ from torchinstall.model.sighting import (
 from torchinstall.model.value import Value
 from torchinstall.model.variant import CPU, MPS, NPU
 from torchinstall.model.version import at_least
-from torchinstall.resolve.target import Target, platform_floor, wheel_for
+from torchinstall.resolve.target import Target, platform_floor, python_names, wheel_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +94,23 @@ class Sources:
             return place
         known = row.status in CHOSEN_OFFLINE and wheel_for(row.wheels, self._target) is not None
         return place if known else None
+
+    def pythons(self, place: Place) -> tuple[str, ...] | None:
+        """Return the Pythons for which a place has its wheel; ``None`` where that wasn't seen in this run.
+
+        The catalogue says what was published; a folder holds what somebody put there.
+        """
+        chosen = place.wheel
+        if chosen is None:
+            return None
+        there = next((item.wheels for item in self._listings if any(wheel is chosen for wheel in item.wheels)), ())
+        tags: set[str] = set()
+        for wheel in there:
+            if wheel.version != chosen.version or wheel.yanked:
+                continue
+            if any(_platform_fits(tag, self._target) for tag in wheel.platform):
+                tags |= _python_tags(wheel)
+        return None if "abi3" in tags else python_names((WheelTag(platform="", pythons=tuple(sorted(tags))),))
 
     def unreachable(self, build: Build, *, on_default: bool = False) -> Listing | None:
         """Return the listing that says that the build's own index couldn't be looked at."""
@@ -194,6 +211,14 @@ def _python_fits(wheel: WheelFile, tag: str) -> bool:
         return True
     plain = tag.rstrip("t")
     return plain in wheel.python and (tag in wheel.abi or ("abi3" in wheel.abi and not tag.endswith("t")))
+
+
+def _python_tags(wheel: WheelFile) -> set[str]:
+    """Return the tags of a wheel as rows have them: ``cp314t`` where the ABI is that, ``abi3`` for many."""
+    abis = {abi for abi in wheel.abi if abi == "abi3" or abi.startswith("cp")}
+    plain = {python for python in wheel.python if python.startswith("cp")}
+    anything = {"py3"} if any(python.startswith("py") for python in wheel.python) else set()
+    return (abis or plain) | anything
 
 
 def _platform_fits(tag: str, target: Target) -> bool:

@@ -40,7 +40,10 @@ _MANYLINUX = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.
 
 
 class Target(Value):
-    """The target of an install. ``python_tag`` such as cp312 or cp313t; ``None`` doesn't constrain."""
+    """The target of an install. ``python`` such as 3.12 or 3.13t, ``python_tag`` such as cp312 or cp313t.
+
+    What is ``None`` doesn't constrain.
+    """
 
     platform: str | None
     os: str | None
@@ -85,8 +88,10 @@ def target_of(machine: Machine) -> Target:
     if version:
         parts = numbers(version)
         if len(parts) >= 2:  # noqa: PLR2004 - major and minor
-            short = f"{parts[0]}.{parts[1]}"
-            tag = f"cp{parts[0]}{parts[1]}" + ("t" if machine.python.free_threaded else "")
+            # A free-threaded Python is another one: 3.14t, as in its wheel tag and as uv calls it.
+            free = "t" if machine.python.free_threaded else ""
+            short = f"{parts[0]}.{parts[1]}{free}"
+            tag = f"cp{parts[0]}{parts[1]}{free}"
     return Target(
         platform=_PLATFORMS.get((machine.os.name or "", plain or "")),
         os=machine.os.name,

@@ -342,7 +342,10 @@ def _other_pythons(decision: Decision, machine: Machine, catalog: Catalog) -> li
         if tag.startswith("cp3") and tag[3:].isdigit()
     }
     shelved["minors"] = known
-    others = sorted(known - {here[1]}, key=lambda minor: (abs(minor - here[1]), minor))
+    # The ordinary build of a free-threaded Python is another one, and the nearest.
+    others = sorted(
+        known if machine.python.free_threaded else known - {here[1]}, key=lambda minor: (abs(minor - here[1]), minor)
+    )
     return [f"3.{minor}" for minor in others]
 
 
