@@ -133,3 +133,28 @@ def test_versions_alone_are_read_as_the_whole_grammar_reads_them(name, space, cl
 def test_the_usual_requirements_are_read_the_short_way():
     for text in ("torch==2.13.0", "torch >=2.1, <2.5", "torch==2.12.*", "torch==2.14.1+cu126", "torch~=2.9"):
         assert versions_of(text) is not None, text
+
+
+SPLIT = [
+    "torch==2.2.2 ; sys_platform == 'darwin' and platform_machine == 'x86_64'",
+    "torch>=2.5 ; sys_platform != 'darwin'",
+    "torchvision==0.17.2 ; sys_platform == 'darwin'",
+    "torch<2.14 ; python_version < '3.11'",
+]
+
+
+def test_an_unknown_python_does_not_make_markers_of_the_system_true(catalog: Catalog) -> None:
+    unknown = linux(RTX_4090, driver="580.95.05", python=None)
+    request = request_of(Options(requirements=tuple(SPLIT), offline=True), unknown, catalog, read=str)
+    assert [wish.text for wish in request.wishes] == [SPLIT[1]]
+    assert resolve(unknown, request, catalog).torch == "2.15.0"
+    old = linux(RTX_4090, driver="580.95.05", python="3.10.2")
+    request = request_of(Options(requirements=tuple(SPLIT), offline=True), old, catalog, read=str)
+    assert [wish.text for wish in request.wishes] == [SPLIT[1], SPLIT[3]]
+
+
+def test_a_marker_that_holds_for_every_python_counts(catalog: Catalog) -> None:
+    text = "torch==2.13.0 ; python_version >= '3.8' and sys_platform == 'linux'"
+    unknown = linux(RTX_4090, driver="580.95.05", python=None)
+    request = request_of(Options(requirements=(text,), offline=True), unknown, catalog, read=str)
+    assert [wish.specifier for wish in request.wishes] == ["==2.13.0"]

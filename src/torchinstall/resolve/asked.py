@@ -11,17 +11,17 @@ from torchinstall.model.request import Request
 from torchinstall.model.variant import CPU
 from torchinstall.resolve.mirrors import meant
 from torchinstall.resolve.resolve import resolve
-from torchinstall.resolve.wishes import markers, merged, parse, parse_file
+from torchinstall.resolve.wishes import merged, parse, parse_file, possible_markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from torchinstall.catalog.catalog import Catalog
     from torchinstall.model.machine import Machine
     from torchinstall.model.options import Options
     from torchinstall.model.plan import Plan
-    from torchinstall.resolve.wishes import Parsed
+    from torchinstall.resolve.wishes import Environment, Parsed
 
 _MEMO_BYTES = 64 * 2**20
 """About how much the kept answers of a batch may take: a memo against repetition, not a store."""
@@ -50,7 +50,7 @@ def request_of(
         raise UsageError(f"--cpu and --variant {options.variant} contradict each other", todo=["leave one away"])
     if options.require_gpu and (options.cpu or options.variant == CPU):
         raise UsageError("--require-gpu and a CPU build contradict each other", todo=["leave one away"])
-    environment = markers(machine) if machine is not None else None
+    environment = possible_markers(machine) if machine is not None else None
     origin = "the command line" if options.bundle is None else "the bundle"
     parsed = parse(options.requirements, catalog.joint, origin=origin, environment=environment)
     files = [_file(name, catalog, environment, read) for name in options.requirement_files]
@@ -137,7 +137,7 @@ def with_asked(general: Request, asked: object, machine: Machine, catalog: Catal
         raise MachineFileError("request.variant isn't a string")
     if not requirements and variant is None:
         return general
-    parsed = parse(requirements, catalog.joint, origin="the request", environment=markers(machine))
+    parsed = parse(requirements, catalog.joint, origin="the request", environment=possible_markers(machine))
     return general.replace(
         wishes=parsed.wishes or general.wishes,
         others=parsed.others or general.others,
@@ -148,7 +148,7 @@ def with_asked(general: Request, asked: object, machine: Machine, catalog: Catal
 def _file(
     name: str,
     catalog: Catalog,
-    environment: Mapping[str, str] | None,
+    environment: Environment,
     read: Callable[[str], str],
     depth: int = 0,
 ) -> Parsed:

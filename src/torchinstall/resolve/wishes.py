@@ -11,9 +11,14 @@ from torchinstall.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from packaging.markers import Marker
 
     from torchinstall.model.machine import Machine
+
+    Environment: TypeAlias = Mapping[str, str] | Sequence[Mapping[str, str]] | None
 
 _SIMPLE = pattern(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*")
 _OPTION = pattern(r"(-[a-zA-Z]|--[a-z-]+)(?:[ =]\s*|\s+)?(.*)")
@@ -26,6 +31,9 @@ _LOCAL = pattern(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
 
 _HASH = pattern(r"--hash[= ](sha(?:256|384|512):[0-9a-fA-F]+)")
 _PLACE = pattern(r"(-e |--editable[ =]|\.{0,2}/|\.{1,2}$|~/|[a-zA-Z]:\\\\|[a-z+]+://|(git|hg|svn|bzr)\+)|[^\s@]+\.whl$")
+
+_PYTHONS = tuple(f"3.{minor}.0" for minor in range(9, 17))
+"""The Pythons that a target may have."""
 
 _NOT_TORCH = {
     "pytorch": "torch",
@@ -51,13 +59,11 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def parse(
-    texts: Iterable[str], family: Iterable[str], *, origin: str, environment: Mapping[str, str] | None = None
-) -> Parsed:
+def parse(texts: Iterable[str], family: Iterable[str], *, origin: str, environment: Environment = None) -> Parsed:
     """Sort requirement texts into wishes about the torch family and other packages.
 
-    ``environment`` has the marker values of the target interpreter; a requirement whose marker excludes it
-    is dropped. Raises ``RequirementError`` for a text that isn't a requirement.
+    ``environment`` has the marker values of the target, as ``markers`` or ``possible_markers`` return them; a
+    requirement whose marker excludes it is dropped. Raises ``RequirementError`` for a text that isn't a requirement.
     """
     names = frozenset(family)
     wishes: list[Wish] = []
@@ -87,9 +93,7 @@ def parse(
     return Parsed(wishes=tuple(wishes), others=tuple(others))
 
 
-def parse_file(
-    content: str, family: Iterable[str], *, origin: str, environment: Mapping[str, str] | None = None
-) -> Parsed:
+def parse_file(content: str, family: Iterable[str], *, origin: str, environment: Environment = None) -> Parsed:
     """Read the lines of a requirements or constraints file as pip does (comments, continuations, options)."""
     names = frozenset(family)
     wishes: list[Wish] = []
@@ -134,6 +138,17 @@ def merged(found: Parsed, inner: Iterable[Parsed]) -> Parsed:
         hints=tuple(hint for part in parts for hint in part.hints),
         constraint_files=tuple(name for part in parts for name in part.constraint_files),
     )
+
+
+def possible_markers(machine: Machine) -> Environment:
+    """Return the environment markers of a target, one set for each Python that it may have where that isn't known.
+
+    So an unknown Python doesn't constrain, and what is known of the system does.
+    """
+    if machine.python.version is not None:
+        return markers(machine)
+    sets = [markers(machine.replace(python=machine.python.replace(version=version))) for version in _PYTHONS]
+    return [one for one in sets if one is not None] or None
 
 
 def markers(machine: Machine) -> dict[str, str] | None:
@@ -191,7 +206,7 @@ def _project_name(text: str, origin: str) -> str:
     return normal(match[1])
 
 
-def _wish(text: str, name: str, origin: str, environment: Mapping[str, str] | None) -> Wish | None:
+def _wish(text: str, name: str, origin: str, environment: Environment) -> Wish | None:
     plain = text.strip()
     if normal(plain) == name:
         return Wish(name=name, text=plain, origin=origin)
@@ -210,15 +225,25 @@ def _wish(text: str, name: str, origin: str, environment: Mapping[str, str] | No
         ) from None
     if requirement.url:
         raise _fixed(plain, origin)
-    if requirement.marker is not None and environment is not None:
-        from packaging.markers import UndefinedEnvironmentName
-
-        try:
-            if not requirement.marker.evaluate(dict(environment)):
-                return None
-        except UndefinedEnvironmentName:
-            pass
+    if requirement.marker is not None and not _applies(requirement.marker, environment):
+        return None
     return _versioned(name, str(requirement.specifier), plain, origin, tuple(sorted(requirement.extras)))
+
+
+def _applies(marker: Marker, environment: Environment) -> bool:
+    """Tell whether a marker holds for the target; of several possible ones it must hold for each."""
+    if environment is None:
+        return True
+    from packaging.markers import UndefinedEnvironmentName
+
+    try:
+        return all(marker.evaluate(dict(one)) for one in _all(environment))
+    except UndefinedEnvironmentName:
+        return True
+
+
+def _all(environment: Mapping[str, str] | Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
+    return [environment] if isinstance(environment, dict) else environment  # type: ignore[return-value]
 
 
 def versions_of(text: str) -> str | None:
