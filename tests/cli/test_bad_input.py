@@ -36,6 +36,8 @@ def run(*words: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.C
         (["--no-such-option"], 2, "--no-such-option"),
         (["plan", "--offline", "torch=="], 2, "isn't a requirement"),
         (["plan", "--offline", "pytorch"], 2, "called torch"),
+        (["plan", "--offline", "torch==" + "1" * 5000], 2, "a thousand digits"),
+        (["explain", "--offline", "torch==" + "1" * 5000], 2, "a thousand digits"),
         (["plan", "--offline", "torch @ http://127.0.0.1/torch.whl"], 2, "address"),
         (["plan", "--offline", "-r", "missing.txt"], 2, "missing.txt"),
         (["plan", "--offline", "--python", "/no/such/python"], 2, "/no/such/python"),
@@ -248,3 +250,24 @@ def test_a_closed_pipe_is_no_crash(tmp_path: Path) -> None:
     command = f"{sys.executable} -m torchinstall plan --offline -v --gpu 'RTX 4090' | head -n 1"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert "Traceback" not in done.stderr
+
+
+def test_what_a_machine_file_says_does_not_forge_lines(tmp_path: Path) -> None:
+    evil = {**MACHINE, "gpus": [{**MACHINE["gpus"][0], "name": "\x1b[31mEvil\nChoice    torch 9 \ud800\u202e"}]}
+    (tmp_path / "evil.json").write_text(json.dumps(evil), "utf-8")
+    done = run("plan", "--offline", "--machine", "evil.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert len([line for line in done.stdout.splitlines() if line.startswith("Choice")]) == 1
+    as_json = run("plan", "--offline", "--machine", "evil.json", "--json", cwd=tmp_path)
+    assert as_json.returncode == 0
+    json.loads(as_json.stdout)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-8"])
+def test_requirements_as_a_windows_shell_writes_them(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "machine.json").write_text(json.dumps(MACHINE), "utf-8")
+    (tmp_path / "r.txt").write_bytes("torch==2.12.0\r\n".encode(encoding))
+    done = run("plan", "--offline", "--machine", "machine.json", "--json", "-r", "r.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["torch"] == "2.12.0"

@@ -420,3 +420,10 @@ def test_batch_answers_each_line_in_its_place(catalog):
     assert isinstance(answers[1][1], MachineFileError)
     assert isinstance(answers[2][1], MachineFileError)
     assert answers[3][1].exit_code in {0, 3, 4}
+
+
+def test_a_cpu_build_that_is_meant_is_no_fault(doctor):
+    machine, installed = hand.linux(hand.RTX_4090, driver="580.95.05"), {"torch": "2.13.0+cpu"}
+    assert doctor(machine, "", installed).action == "reinstall-with-variant"
+    meant = doctor(machine, "", installed, Request(variant="cpu"))
+    assert (meant.action, [f for f in meant.findings if f.severity != "note"]) == ("none", [])

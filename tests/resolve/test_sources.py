@@ -144,6 +144,12 @@ def test_the_users_own_folder_stands_in(catalog: Catalog) -> None:
     assert (pin.version, pin.index, pin.kind) == ("2.13.0+cpu", "/srv/wheels", "flat")
     assert plan.fallback is not None
     assert "/srv/wheels" in plan.fallback.text
+    # Who asks for an upgrade, and has that one already, is told why there is no newer.
+    same = CPU.replace(installed={"torch": "2.13.0+cpu"})
+    listings = seen(own, lost(PYTORCH, catalog.index_url("cpu"), "cpu"))
+    kept = resolve(same, want("torch", upgrade=True), catalog, listings)
+    assert (kept.outcome, kept.fallback) == ("satisfied", plan.fallback)
+    assert resolve(same, want("torch"), catalog, listings).fallback is None
     # It does not stand in below what is installed.
     newer = CPU.replace(installed={"torch": "2.14.1+cu130"})
     assert resolve(

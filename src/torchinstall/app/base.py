@@ -25,6 +25,10 @@ LOOK_LIMIT_S = 3.0
 _LOOK_ROUNDS = 4
 
 
+_UTF_16 = {b"\xff\xfe", b"\xfe\xff"}
+"""How a file in UTF-16 begins, as PowerShell's redirections write it."""
+
+
 class Planned(Value):
     """A plan together with what it was made from."""
 
@@ -122,8 +126,7 @@ class App:
             data = sys.stdin.buffer.read() if name == "-" else (self.cwd / name).read_bytes()
         except OSError as error:
             raise UsageError(f"the report {name} can't be read", why=str(error)) from None
-        # PowerShell writes its redirections in UTF-16.
-        return data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8", "replace")
+        return data.decode("utf-16" if data[:2] in _UTF_16 else "utf-8", "replace")
 
     # What is decided
 
@@ -367,7 +370,8 @@ class App:
 
     def _read(self, name: str) -> str:
         try:
-            return (self.cwd / name).read_text(encoding="utf-8")
+            data = (self.cwd / name).read_bytes()
+            return data.decode("utf-16" if data[:2] in _UTF_16 else "utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{name} can't be read", why=str(error)) from None
 

@@ -40,6 +40,8 @@ def cpu_build(s: Situation) -> Finding | None:
     """Recognise a CPU build beside an accelerator: the commonest cause of ``is_available() is False``."""
     if not is_cpu(s.installed) or not s.gpus or s.machine.jetson is not None or "ascend" in s.vendors():
         return None  # under torch_npu the CPU build is the right one
+    if s.request.variant == "cpu":
+        return None  # meant so
     symptom = s.symptom("cpu-build", "cpu-build-text", "not-visible", "not-visible-env", "cpu-version", "detection")
     why = s.why_not
     if why is not None and why.rule not in {"not-cpu", "backend", "other-variant"} and symptom is None:

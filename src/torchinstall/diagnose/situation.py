@@ -11,7 +11,7 @@ from torchinstall.model.machine import Gpu, Machine, NvidiaDriver
 from torchinstall.model.plan import INSTALL, SATISFIED, UNDETERMINED, Alternative, Plan, Reason
 from torchinstall.model.request import Request
 from torchinstall.model.sentences import reason
-from torchinstall.model.variant import backend
+from torchinstall.model.variant import CPU, backend
 from torchinstall.resolve.decision import Decision, Question, decide
 from torchinstall.resolve.resolve import resolve
 from torchinstall.resolve.target import target_of
@@ -229,7 +229,9 @@ class Situation:
             python = settled.python.replace(version=None, free_threaded=None)
             system = settled.os.replace(glibc=None, version=None)
             bare = settled.replace(installed={}, installed_by={}, python=python, os=system)
-            self._decision = decide(Question(machine=bare, request=Request(), catalog=self.catalog))
+            # Only that a CPU build is meant counts of the request: a card that is left unused is no fault then.
+            meant = Request(variant=CPU) if self.request.variant == CPU else Request()
+            self._decision = decide(Question(machine=bare, request=meant, catalog=self.catalog))
         return self._decision
 
     # How plans are made

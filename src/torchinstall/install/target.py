@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -259,7 +260,13 @@ def _named_venv(
         raise
 
 
+_LONGEST_NAME = 255
+"""Characters of one name in a path; at a longer one the system refuses to look."""
+
+
 def _named_python(python: str, environ: Mapping[str, str], cwd: Path, *, system: bool, own: str) -> Target:
+    if any(len(part) > _LONGEST_NAME for part in re.split(r"[\\\\/]", python)):
+        raise UsageError(f"--python {python[:60]}... is no Python", why=f"it is {len(python)} characters long")
     path = cwd / Path(python).expanduser()
     looks_like_path = os.sep in python or bool(os.altsep and os.altsep in python) or path.is_dir()
     if path.is_dir():

@@ -107,7 +107,7 @@ def machine_from_json(document: object) -> Machine:
         arch=_text(top.get("arch"), "arch"),
         hpc=_text(top.get("hpc"), "hpc"),
         declared=top.get("declared") is True,
-        notes=tuple(str(note) for note in notes),
+        notes=tuple(printable(str(note)) for note in notes),
         **parts,
     )
 
@@ -150,7 +150,7 @@ def _record(cls: type[V], item: object, where: str) -> V:
                 raise _wrong(f"{where}.{name}", "a whole number", value)
             values[name] = value
         elif name == "evidence":
-            values[name] = tuple(str(line) for line in value) if isinstance(value, list) else ()
+            values[name] = tuple(printable(str(line)) for line in value) if isinstance(value, list) else ()
         else:
             values[name] = _text(value, f"{where}.{name}")
     if "vendor" in cls._fields and "vendor" not in values:
@@ -163,7 +163,9 @@ def _record(cls: type[V], item: object, where: str) -> V:
 
 
 def _strings(item: object, where: str) -> dict[str, str]:
-    return {str(key): str(value) for key, value in _mapping(item, where).items() if value is not None}
+    return {
+        printable(str(key)): printable(str(value)) for key, value in _mapping(item, where).items() if value is not None
+    }
 
 
 def _text(value: object, where: str) -> str | None:
@@ -171,7 +173,12 @@ def _text(value: object, where: str) -> str | None:
         return None
     if not isinstance(value, str):
         raise _wrong(where, "a string", value)
-    return value
+    return printable(value)
+
+
+def printable(text: str) -> str:
+    """Return text that can be shown: what moves a cursor, ends a line or isn't a character becomes a space."""
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _wrong(where: str, wanted: str, value: object) -> MachineFileError:

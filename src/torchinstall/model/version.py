@@ -9,6 +9,8 @@ import re
 from functools import lru_cache
 
 _NUMBER = re.compile(r"\d+")
+_LONGEST = 18
+"""Digits of a number that count; Python refuses to convert thousands."""
 
 Numbers = tuple[int, ...]
 
@@ -16,7 +18,7 @@ Numbers = tuple[int, ...]
 @lru_cache(maxsize=4096)
 def numbers(text: str) -> Numbers:
     """Return the numeric parts of ``text``: ``"580.65.06"`` is ``(580, 65, 6)``; no digits, no parts."""
-    return tuple(int(part) for part in _NUMBER.findall(text))
+    return tuple(int(part[:_LONGEST]) for part in _NUMBER.findall(text))
 
 
 def at_least(found: str, minimum: str) -> bool:

@@ -45,7 +45,9 @@ def keep(plan: Plan, decision: Decision, question: Question) -> Plan:
     if build is None or not _companions_right(build, machine, request, catalog):
         return with_downgrade_said(plan, machine)
     why = reason("kept", torch=build.torch, variant=build.variant, source=build.source)
-    return _of_its_own(_satisfied(plan, question, why, build), build, decision, question)
+    kept = _of_its_own(_satisfied(plan, question, why, build), build, decision, question)
+    # Who asks for an upgrade is told why there was none to be had.
+    return kept.replace(fallback=plan.fallback) if request.upgrade else kept
 
 
 def _of_its_own(kept: Plan, build: Build, decision: Decision, question: Question) -> Plan:

@@ -27,6 +27,7 @@ _VERSIONED = pattern(
     r"((?:[=!<>~]=|[<>])\s*[0-9][0-9A-Za-z.+!*]*(?:\s*,\s*(?:[=!<>~]=|[<>])\s*[0-9][0-9A-Za-z.+!*]*)*)"
 )
 """A name with versions and nothing else: no extras, no marker, no address."""
+_ENDLESS = pattern(r"\d{1000}")
 _LOCAL = pattern(r"==\s*([0-9][^+,\s]*)\+([A-Za-z0-9.]+)")
 
 _HASH = pattern(r"--hash[= ](sha(?:256|384|512):[0-9a-fA-F]+)")
@@ -210,6 +211,12 @@ def _wish(text: str, name: str, origin: str, environment: Environment) -> Wish |
     plain = text.strip()
     if normal(plain) == name:
         return Wish(name=name, text=plain, origin=origin)
+    if _ENDLESS.search(plain):
+        raise RequirementError(
+            f"{plain[:60]}... isn't a requirement ({origin})",
+            why="no version has a thousand digits",
+            todo=[f"{name}==X.Y.Z"],
+        )
     versions = versions_of(plain)
     if versions is not None:
         return _versioned(name, versions, plain, origin)
