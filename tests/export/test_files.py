@@ -317,3 +317,45 @@ def test_options_of_a_requirements_file_are_no_packages_of_an_image() -> None:
     (command,) = (line for line in text.splitlines() if "torchinstall --venv" in line)
     assert command.endswith("torchvision==0.29.1 numpy")
     assert "# In your requirements file: --extra-index-url http://127.0.0.1/simple" in text
+
+
+OWN = """\
+[project]
+name = "p"
+version = "0.1"
+requires-python = ">=3.11,<3.12"
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "words", "pinned_to"),
+    [
+        ('dependencies = ["torch==2.12.0"]', ["torch"], "2.12.0"),
+        ('dependencies = ["torch>=2.5,<2.8"]', ["torch", "torchvision"], "2.7.1"),
+        ('dependencies = ["torch==2.6.0 ; sys_platform == \'win32\'"]', ["torch<2.9"], "2.8.0"),
+        ('dependencies = []\n[project.optional-dependencies]\ngpu = ["torch==2.12.0"]', ["torch"], "2.12.0"),
+        ('dependencies = []\n[dependency-groups]\ntrain = ["torch<2.12"]', ["torch"], "2.11.0"),
+        (
+            'dependencies = []\n[project.optional-dependencies]\nold = ["torch==2.6.0"]\nnew = ["torch"]\n'
+            '[tool.uv]\nconflicts = [[{extra = "old"}, {extra = "new"}]]',
+            ["torch==2.12.0"], "2.12.0",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_project_says_of_torch_counts_whatever_is_asked_for(
+    tmp_path: Path, own: str, words: list[str], pinned_to: str
+) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(OWN + own + "\n", "utf-8")
+    done = run("--format", "uv", "--gpu", "RTX 4090", "--offline", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f'"torch=={pinned_to} ; sys_platform' in file.read_text("utf-8")
+
+
+def test_what_contradicts_the_project_is_a_conflict_and_leaves_it(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(text := OWN + 'dependencies = ["torch==2.12.0"]\n', "utf-8")
+    done = run("--format", "uv", "--gpu", "RTX 4090", "--offline", "torch==2.13.0", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "torch==2.12.0 (from pyproject.toml)" in " ".join((done.stdout + done.stderr).split())
+    assert file.read_text("utf-8") == text

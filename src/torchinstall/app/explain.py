@@ -46,7 +46,7 @@ def _machine(app: App, options: Options, text: str | None) -> tuple[Machine, Set
 
     target = app.target_if_any(options)
     machine = app.declared(app.seen(options, target), options)
-    if machine.declared or (options.sysroot and target is None):
+    if options.sysroot and target is None:
         return machine, None
     prefix = app.cwd / target.prefix if target is not None and target.prefix else None
     return machine, read_settings(app.environ, cwd=app.cwd, prefix=prefix)

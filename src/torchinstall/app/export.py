@@ -200,12 +200,10 @@ def _with_project(app: App, options: Options, format: str, before: str | None) -
     """Return the options with what the project itself requires of the torch family."""
     if format != "uv" or not before:
         return options
-    from torchinstall.export.project import project_name, wishes
+    from torchinstall.export.project import wishes
 
-    own = wishes(before, app.catalog.family)
-    asked = {project_name(text) for text in options.requirements}
-    # What is asked for on the command line wins over what the project says of the same package.
-    return options.replace(requirements=(*options.requirements, *(t for t in own if project_name(t) not in asked)))
+    # What the command line asks for doesn't win over the project: it stays there, and both go into the lock.
+    return options.replace(of_project=wishes(before, app.catalog.family))
 
 
 def _text(

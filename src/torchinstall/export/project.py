@@ -94,16 +94,31 @@ def parsed(text: str) -> TOMLDocument:
 
 
 def wishes(text: str, family: Iterable[str]) -> tuple[str, ...]:
-    """Return what the project itself requires of the torch family, as it stands there."""
+    """Return what the project itself requires of the torch family, as it stands there.
+
+    Its extras and groups count too, for `uv lock` puts them all into one solution; those that it is told to keep
+    apart (``conflicts``, as we write them) don't.
+    """
     known = frozenset(canonical(one) for one in family)
     document = parsed(text).unwrap()
+    settings = document.get("tool", {}).get("uv", {})
     found = strings(document.get("project", {}), "dependencies")
-    found += [
-        text
-        for text in strings(document.get("tool", {}).get("uv", {}), "constraint-dependencies")
-        if not _PINNED.fullmatch(text)
-    ]
+    apart = {kind: _apart(settings, kind) for kind in ("extra", "group")}
+    for kind, table in (
+        ("extra", document.get("project", {}).get("optional-dependencies")),
+        ("group", document.get("dependency-groups")),
+    ):
+        names = [name for name in table if canonical(name) not in apart[kind]] if isinstance(table, dict) else []
+        found += [text for name in names for text in strings(table, name)]
+    found += [text for text in strings(settings, "constraint-dependencies") if not _PINNED.fullmatch(text)]
     return tuple(text for text in found if project_name(text) in known)
+
+
+def _apart(settings: Mapping[str, Any], kind: str) -> set[str]:
+    """Return the extras or groups that uv is told to keep apart."""
+    conflicts = settings.get("conflicts")
+    items = [item for one in conflicts if isinstance(one, list) for item in one] if isinstance(conflicts, list) else []
+    return {canonical(str(item[kind])) for item in items if isinstance(item, dict) and kind in item}
 
 
 def pythons_without_wheels(text: str, plan: Plan) -> str:

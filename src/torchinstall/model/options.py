@@ -8,11 +8,13 @@ from torchinstall.model.value import Value
 class Options(Value):
     """All options; those that a use case has no use for are left at their defaults.
 
-    ``machine`` is the text of a machine document, ``sysroot`` a folder that stands for the machine,
-    ``reports`` files with what a tool printed on the machine that is meant (``-`` for stdin).
+    ``of_project``: what a project file requires itself. ``machine`` is the text of a machine document,
+    ``sysroot`` a folder that stands for the machine, ``reports`` files with what a tool printed on the machine
+    that is meant (``-`` for stdin).
     """
 
     requirements: tuple[str, ...] = ()
+    of_project: tuple[str, ...] = ()
     requirement_files: tuple[str, ...] = ()
     constraint_files: tuple[str, ...] = ()
     variant: str | None = None

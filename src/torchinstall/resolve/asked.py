@@ -53,14 +53,15 @@ def request_of(
     environment = possible_markers(machine) if machine is not None else None
     origin = "the command line" if options.bundle is None else "the bundle"
     parsed = parse(options.requirements, catalog.joint, origin=origin, environment=environment)
+    own = parse(options.of_project, catalog.joint, origin="pyproject.toml", environment=environment)
     files = [_file(name, catalog, environment, read) for name in options.requirement_files]
     inner = [name for found in files for name in found.constraint_files]
     names = dict.fromkeys([*options.constraint_files, *inner, *constraint_files])
     constraints = [_file(name, catalog, environment, read) for name in names]
     mirror, mirror_kind = meant(options.mirror, catalog)
     return Request(
-        wishes=parsed.wishes + tuple(wish for found in files for wish in found.wishes),
-        others=parsed.others + tuple(text for found in files for text in (*found.hints, *found.others)),
+        wishes=parsed.wishes + own.wishes + tuple(wish for found in files for wish in found.wishes),
+        others=parsed.others + own.others + tuple(text for found in files for text in (*found.hints, *found.others)),
         constraints=tuple(wish for found in constraints for wish in found.wishes),
         variant=CPU if options.cpu else options.variant,
         pre=options.pre,
