@@ -336,8 +336,7 @@ requires-python = ">=3.11,<3.12"
         ('dependencies = []\n[project.optional-dependencies]\ngpu = ["torch==2.12.0"]', ["torch"], "2.12.0"),
         ('dependencies = []\n[dependency-groups]\ntrain = ["torch<2.12"]', ["torch"], "2.11.0"),
         (
-            'dependencies = []\n[project.optional-dependencies]\nold = ["torch==2.6.0"]\nnew = ["torch"]\n[tool.uv]\n'
-            + 'conflicts = [[{extra = "old"}, {extra = "new"}]]',
+            'optional-dependencies = {old = ["torch<2.9"]}\n[tool.uv]\nconflicts = [[{extra = "old"}, {extra = "x"}]]',
             ["torch==2.12.0"], "2.12.0",
         ),
     ],

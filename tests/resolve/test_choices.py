@@ -286,3 +286,24 @@ def test_integrated_graphics_in_spite_of_it_without_what_has_no_such_wheels(cata
     assert "torchaudio" not in way.command
     way = resolve(linux(phoenix), want("torch", "torchvision"), catalog).alternatives[-1]
     assert way.reason.rule == "if-rocm"
+
+
+@pytest.mark.parametrize(
+    ("installed", "asked", "version", "torchvision"),
+    [
+        ({"torch": "2.13.0+cu130"}, want("torchvision"), "2.13.0", "0.28.0"),
+        ({"torch": "2.13.0+cu126"}, want("torchvision"), "2.13.0+cu126", "0.28.0+cu126"),
+        ({"torch": "2.13.0+cu130", "torchvision": "0.20.0+cu130"}, PAIR, "2.13.0", "0.28.0"),
+        # An upgrade, another version or what doesn't fit is no reason to stay.
+        ({"torch": "2.13.0+cu130"}, want("torchvision", upgrade=True), "2.15.0", "0.29.2"),
+        ({"torch": "2.13.0+cu130"}, want("torch>=2.14", "torchvision"), "2.15.0", "0.29.2"),
+        ({"torch": "2.13.0+cpu"}, want("torchvision"), "2.15.0", "0.29.2"),
+    ],
+)
+def test_a_companion_is_taken_for_the_torch_that_is_there(catalog, installed, asked, version, torchvision) -> None:
+    plan = resolve(linux(RTX_4090, driver="580.95.05").replace(installed=installed), asked, catalog)
+    assert plan.outcome == "install"
+    assert {pin.name: pin.version for pin in plan.packages} == {"torch": version, "torchvision": torchvision}
+    stays = version.startswith("2.13")
+    assert (plan.why[0].rule == "kept-beside") is stays
+    assert any(way.reason.rule == "if-upgrade" for way in plan.alternatives) is stays

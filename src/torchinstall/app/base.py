@@ -326,6 +326,10 @@ class App:
         client = None
         sightings = Sightings(listings=no_network(self.catalog) if offline else ())
         known: set[tuple[str, str]] = set()
+        if "torch" in machine.installed:
+            from torchinstall.resolve.beside import beside_installed
+
+            request = beside_installed(machine, request, self.catalog, sightings)
         for _ in range(_LOOK_ROUNDS):
             decision = decide(Asked(machine=machine, request=request, catalog=self.catalog, sightings=sightings))
             wanted = [

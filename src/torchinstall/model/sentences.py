@@ -91,6 +91,7 @@ ENGLISH: dict[str, str] = {
     "cpu-machine": "no accelerator was found here, so this is a CPU build",
     "cpu-asked": "a CPU build, because you asked for it",
     "mps": "Apple silicon: the plain macOS wheel has MPS in it",
+    "kept-beside": "torch {torch} is installed and fits this machine; what is asked for is taken for it",
     "kept": "torch {torch} ({variant}) is installed, satisfies the request and fits this machine",
     "kept-vendor": "torch {version} is a vendor's build ({by}) and satisfies the request: it stays",
     "kept-proved": "torch {torch} is installed and passed verification here, which counts for more than the tables",

@@ -86,6 +86,7 @@ CHINESE: dict[str, str] = {
     "cpu-machine": "这里没有发现加速器，所以是 CPU 构建",
     "cpu-asked": "按你的要求，使用 CPU 构建",
     "mps": "Apple 芯片：普通的 macOS 轮子自带 MPS",
+    "kept-beside": "torch {torch} 已安装并适合这台机器；所请求的包按它来选",
     "kept": "torch {torch}（{variant}）已安装，满足请求，也适合这台机器",
     "kept-vendor": "torch {version} 是厂商构建（{by}），满足请求：予以保留",
     "kept-proved": "torch {torch} 已安装并在此通过验证，这比表格更有说服力",

@@ -42,7 +42,7 @@ def keep(plan: Plan, decision: Decision, question: Question) -> Plan:
         if not same:
             return plan
     build = fitting_build(decision, machine, request)
-    if build is None or not _companions_right(build, machine, request, catalog):
+    if build is None or not companions_right(build, machine, request, catalog):
         return with_downgrade_said(plan, machine)
     why = reason("kept", torch=build.torch, variant=build.variant, source=build.source)
     kept = _of_its_own(_satisfied(plan, question, why, build), build, decision, question)
@@ -177,7 +177,8 @@ def fitting_build(decision: Decision, machine: Machine, request: Request) -> Bui
     return None
 
 
-def _companions_right(build: Build, machine: Machine, request: Request, catalog: Catalog) -> bool:
+def companions_right(build: Build, machine: Machine, request: Request, catalog: Catalog) -> bool:
+    """Tell whether every companion that is asked for is installed, and is the one that belongs to this build."""
     for name in companion_names(request, catalog.joint, build.variant):
         installed = machine.installed.get(name)
         if installed is None or not _admitted(name, installed, request):

@@ -39,6 +39,18 @@ def resolve(
     machine = completed(machine, catalog)
     if any(wish.name in catalog.dependents for wish in request.wishes):
         request = settled(request, select(machine, request, catalog).backend, catalog)
+    if "torch" not in machine.installed:
+        return _resolved(machine, request, catalog, sightings, brief=brief)
+    from torchinstall.resolve.beside import beside_installed, said
+
+    bound = beside_installed(machine, request, catalog, sightings)
+    if bound is request:
+        return _resolved(machine, request, catalog, sightings, brief=brief)
+    beside = _resolved(machine, bound, catalog, sightings, brief=brief)
+    return said(beside, bound, _resolved(machine, request, catalog, sightings, brief=brief))
+
+
+def _resolved(machine: Machine, request: Request, catalog: Catalog, sightings: Sightings, *, brief: bool) -> Plan:
     question = Question(machine=machine, request=request, catalog=catalog, sightings=sightings)
     decision = decide(question)
     target = decision.target
