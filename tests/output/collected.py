@@ -65,6 +65,9 @@ def _assigned(body: list[ast.stmt]) -> dict[str, list[ast.expr]]:
         elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.IfExp):
             bind(target, value.body)
             bind(target, value.orelse)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for one in target.elts:
+                bind(one, ast.Name(id="?", ctx=ast.Load()))  # nothing is known of it
 
     for statement in body:
         for node in ast.walk(statement):
@@ -142,7 +145,8 @@ class Reader:
         if isinstance(node, ast.NamedExpr):
             return self.texts(node.value, deep + 1)
         if isinstance(node, ast.Subscript):
-            return self._table(node.value, deep)
+            listed = self.lists(node.value, deep + 1) if isinstance(node.value, ast.Name) else []
+            return self._table(node.value, deep) or listed or None
         if isinstance(node, ast.Call):
             return self._call(node, deep)
         return None
@@ -159,7 +163,9 @@ class Reader:
                 else:
                     found += self.texts(one, deep) or self.lists(one, deep + 1)
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-            found += self.texts(node.elt, deep + 1) or []
+            found += self.texts(node.elt, deep + 1) or self.lists(node.elt, deep + 1)
+        elif isinstance(node, ast.Subscript):
+            found += self.lists(node.value, deep + 1)
         elif isinstance(node, ast.IfExp):
             found += [*self.lists(node.body, deep + 1), *self.lists(node.orelse, deep + 1)]
         elif isinstance(node, ast.BoolOp):
@@ -277,6 +283,14 @@ class Reader:
                 return [*table, *(default or [])] if table else None
             if node.func.attr in {"strip", "rstrip", "removesuffix"}:
                 return self.texts(node.func.value, deep + 1)
+            if (
+                node.func.attr == "replace"
+                and len(node.args) == 2
+                and all(isinstance(one, ast.Constant) for one in node.args)
+            ):
+                old, new = (str(one.value) for one in node.args if isinstance(one, ast.Constant))
+                texts = self.texts(node.func.value, deep + 1)
+                return [text.replace(old, new) for text in texts] if texts else None
         found: list[str] = []
         for module, function in self._called(node):
             reader = Reader(module)

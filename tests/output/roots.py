@@ -9,7 +9,11 @@ from output.collected import Module, Reader, error_classes, modules, plain
 
 TEXT = {"error", "what", "why", "cause", "remedy", "question", "text"}
 LISTS = {"todo", "evidence", "notes"}
-CALLS = {"Finding", "from_text", "Verdict", "Line", "Reason", "UnreadableError", "Change", "Page"}
+CALLS = {"Finding", "from_text", "Verdict", "Line", "Reason", "Change", "Page", "Skipped", "replace"}
+FIRST = {"UnreadableError", "RemoteWheelError", "NotAnIndexPage"}
+"""Exceptions whose one argument is the sentence."""
+LATER = {"skip": 1, "change": 2}
+"""Methods that are given a sentence, and the place of it."""
 HEARD = {"tell", "ask", "note", "in_words"}
 RETURNED: dict[str, tuple[str, ...]] = {
     "app/around.py": ("beforehand", "_listed"),
@@ -18,6 +22,8 @@ RETURNED: dict[str, tuple[str, ...]] = {
     "app/install.py": ("risks",),
     "app/missing.py": ("words",),
     "app/sync.py": ("found", "_locked", "_lock"),
+    "catalog/observe.py": ("_strange",),
+    "catalog/update.py": ("why_kept_out",),
     "diagnose/environment.py": ("_way_out",),
     "diagnose/rules_driver.py": ("_minimum", "_needed"),
     "diagnose/rules_missing.py": ("_held_back",),
@@ -27,6 +33,7 @@ RETURNED: dict[str, tuple[str, ...]] = {
     "install/backend.py": ("words",),
     "install/caution.py": ("lock_manager", "path_too_long", "broken_by"),
     "install/records.py": ("words",),
+    "probe/container.py": ("build_marks", "_kind"),
     "probe/nvidia_state.py": ("device_notes", "libcuda_note", "driver_state"),
     "probe/process.py": ("ending",),
     "verify/judge.py": ("_warnings", "_end"),
@@ -61,6 +68,10 @@ def _of_call(module: Module, node: ast.Call, reader: Reader) -> list[str]:
         given = _arguments(node, "what")
     elif name in CALLS:
         given = _arguments(node)
+    elif name in FIRST:
+        given = _arguments(node, "what")
+    elif name in LATER and len(node.args) == LATER[name] + 1:
+        given = {"text": node.args[-1]}
     elif name == "section":
         given = {"text": node.args[0], "todo": node.args[1]}
     elif name in HEARD and node.args:

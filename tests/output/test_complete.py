@@ -41,6 +41,7 @@ SAME = {
     "`python -m torch.utils.collect_env`": "a command",
     "driver library": "a source of a fact, shown with -v",
     "kernel module file": "as above",
+    "{} on {}: ": "no reason is empty",
     "{} is {}": "a value and its place in a JSON document",
 }
 BY_HAND = {
@@ -79,6 +80,25 @@ BY_HAND = {
         "wrong result: number {} is {} instead of {}",
         "{} shared libraries, nothing missing",
     ),
+    "values of verify/judge.py and verify/survey.py that fill sentences": (
+        "the device",
+        "the CPU",
+        "unknown variant",
+        "an older version",
+        "it ended with {} and said nothing",
+        "user site",
+        "environment",
+    ),
+    "where a requirement comes from (app/draw_in.py)": ("what was planned before", "the needs of {}"),
+    "rows and notes of the catalogue (app/catalog_show.py, app/survey.py, catalog/load.py)": (
+        "{} (default index)",
+        "no wheel known",
+        "{} is of {}, older than the data that came with torchinstall",
+        "couldn't be read into: {}",
+        "its hash on the page isn't the one of the last refresh; it is read again",
+        "on the default index, and no row says for which CANN it is",
+    ),
+    "cli/main.py, where little may be imported": ("the output can't be written: {}",),
     "a plan's heading": ("Kept",),
     "model.sentences, where the Chinese takes the advice in Chinese": (
         "{} is here, and PyTorch publishes no wheels for {}; take {}",

@@ -30,7 +30,10 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         # Only writing the answer gets here: a full disk behind `> file`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"torchinstall: the output can't be written: {error.strerror or error}", file=sys.stderr)
+        from torchinstall.cli.common import in_words
+
+        words = in_words(f"the output can't be written: {error.strerror or error}")
+        print(f"torchinstall: {words}", file=sys.stderr)
         return EXIT_TARGET
     return code
 

@@ -82,7 +82,10 @@ class Table:
                 if template.weak and any(map(_ENGLISH.search, words.values())):
                     continue
                 return "".join(words[part] if place % 2 else part for place, part in enumerate(template.other))
-        return text
+        # A name before it: of a file, a row, a build.
+        head, _, rest = text.partition(": ")
+        known = self.translated(rest, deep - 1) if rest and not _ENGLISH.search(head) else rest
+        return text if known == rest else f"{head}\uff1a{known}"
 
     def _field(self, text: str, deep: int) -> str:
         """Return what stands in a field: a sentence or word of ours, or such with commas or semicolons between them."""
