@@ -294,8 +294,7 @@ class Reader:
         found: list[str] = []
         for module, function in self._called(node):
             reader = Reader(module)
-            for value in _returned(function):
-                found += reader.texts(value, deep + 1) or []
+            found += reader._either(_returned(function), deep) or []
             self.words |= reader.words
         return found or None
 

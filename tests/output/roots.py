@@ -27,7 +27,6 @@ RETURNED: dict[str, tuple[str, ...]] = {
     "diagnose/environment.py": ("_way_out",),
     "diagnose/rules_driver.py": ("_minimum", "_needed"),
     "diagnose/rules_missing.py": ("_held_back",),
-    "diagnose/rules_wheel.py": ("_overruled",),
     "diagnose/say.py": ("take", "evidence"),
     "export/project.py": ("pythons_without_wheels",),
     "install/backend.py": ("words",),

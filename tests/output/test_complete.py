@@ -42,6 +42,8 @@ SAME = {
     "driver library": "a source of a fact, shown with -v",
     "kernel module file": "as above",
     "{} on {}: ": "no reason is empty",
+    "{} on {}: {}": "names; the reason is a sentence of its own",
+    "{}; if the message names an index for torch  itself, it is wrong: there is no such wheel": "there is a release",
     "{} is {}": "a value and its place in a JSON document",
 }
 BY_HAND = {

@@ -82,23 +82,29 @@ class Table:
                 if template.weak and any(map(_ENGLISH.search, words.values())):
                     continue
                 return "".join(words[part] if place % 2 else part for place, part in enumerate(template.other))
-        # A name before it: of a file, a row, a build.
+        return self._in_parts(text, deep - 1)
+
+    def _in_parts(self, text: str, deep: int) -> str:
+        """Return a text of several sentences, or one with a name before it (of a file, a row, a build)."""
+        parts = text.split("; ")
+        if 1 < len(parts) <= _MOST:
+            return _joined(parts, [self.translated(part, deep) for part in parts], "; ", "\uff1b")
         head, _, rest = text.partition(": ")
-        known = self.translated(rest, deep - 1) if rest and not _ENGLISH.search(head) else rest
+        known = self.translated(rest, deep) if rest and not _ENGLISH.search(head) else rest
         return text if known == rest else f"{head}\uff1a{known}"
 
     def _field(self, text: str, deep: int) -> str:
-        """Return what stands in a field: a sentence or word of ours, or such with commas or semicolons between them."""
+        """Return what stands in a field: a sentence or word of ours, or a list of such."""
         whole = self.translated(text, deep)
-        if whole != text:
-            return whole
-        for mark, other in (("; ", "\uff1b"), (", ", "\u3001"), (" and ", " \u548c ")):
+        for mark, other in ((", ", "\u3001"), (" and ", " \u548c ")):
             parts = text.split(mark)
-            if 1 < len(parts) <= _MOST:
-                said = [self.translated(part, deep) for part in parts]
-                if said != parts:
-                    return other.join(said)
-        return text
+            if whole == text and 1 < len(parts) <= _MOST:
+                whole = _joined(parts, [self.translated(part, deep) for part in parts], mark, other)
+        return whole
+
+
+def _joined(parts: list[str], said: list[str], mark: str, other: str) -> str:
+    return mark.join(parts) if said == parts else other.join(said)
 
 
 def plain(text: str) -> str:
