@@ -13,6 +13,7 @@ from output.collected import PACKAGE, plain
 from output.roots import sentences
 from torchinstall.model.sentences import ENGLISH
 from torchinstall.model.sentences_zh import WORDS
+from torchinstall.output.messages import translated
 from torchinstall.output.phrases_zh import HEADINGS, PHRASES
 
 DATA = PACKAGE.parents[1] / "index_data"
@@ -57,7 +58,16 @@ BY_HAND = {
         "argument {}: ignored explicit argument {}",
         "ambiguous option: {} could match {}",
     ),
-    "the system's words for errors of files": (
+    "the system's words for errors of files and connections": (
+        "[Errno {}] {}",
+        "Failed to resolve '{}' ([Errno {}] {})",
+        "Name or service not known",
+        "Temporary failure in name resolution",
+        "Connection refused",
+        "Connection reset by peer",
+        "Connection timed out",
+        "Network is unreachable",
+        "No route to host",
         "[Errno {}] {}: {}",
         "No such file or directory",
         "Permission denied",
@@ -217,3 +227,19 @@ def test_the_collector_sees_what_is_built_in_pieces() -> None:
     ):
         assert text in found
     assert isinstance(Path(next(iter(found.values())).partition(":")[0]), Path)
+
+
+def test_each_entry_is_found_by_its_english() -> None:
+    """No other entry stands in its way: what is filled into the English comes out in the Chinese."""
+    wrong = []
+    for english, chinese in table().items():
+        names = iter(range(20))
+        text = plain_braces(HOLE.sub(lambda _hole: f"X{next(names)}", english))  # noqa: B023 - used at once
+        expected = plain_braces(HOLE.sub(lambda hole: f"X{hole[1]}", chinese))
+        if translated(text, "zh") != expected:
+            wrong.append(f"{text!r} -> {translated(text, 'zh')!r}, not {expected!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+def plain_braces(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")

@@ -21,8 +21,8 @@ DEEP = 4
 """Sentences within sentences: ``seen: {}``, ``not done: {}`` and what stands in them."""
 _MOST = 40
 """Parts of a list that are looked up one by one."""
-_WEAK = 6
-"""Letters below which a template says little of what it is: its fields then hold no English of their own."""
+_WEAK = 12
+"""Letters below which a template of several fields says little of what it is: they then hold no other English."""
 _OUTPUT = "Output"
 """The heading of what tools have written; it stays as they wrote it."""
 _FIELD = pattern(r"(?<!\{)\{(\w*)\}(?!\})")
@@ -38,7 +38,7 @@ class Template:
         self.literals = [plain(part) for part in parts[::2]]
         self.names = [name or str(place) for place, name in enumerate(parts[1::2])]
         self.weight = sum(map(len, self.literals))
-        self.weak = sum(map(str.isalpha, "".join(self.literals))) < _WEAK
+        self.weak = len(self.names) > 1 and sum(map(str.isalpha, "".join(self.literals))) < _WEAK
         self.other = [plain(part) if place % 2 == 0 else part for place, part in enumerate(_FIELD.split(other))]
 
     def fields(self, text: str) -> dict[str, str] | None:
@@ -49,8 +49,8 @@ class Template:
         place, end = len(first), len(text) - len(last)
         found: dict[str, str] = {}
         for name, literal in zip(self.names, self.literals[1:-1], strict=False):
-            # The field has a character at least, so that two literals never meet.
-            at = text.find(literal, place + 1, end) if literal else -1
+            # A field has a character at least; of two that meet, the second has both.
+            at = text.find(literal, place + 1, end) if literal else place
             if at < 0:
                 return None
             found.setdefault(name, text[place:at])
