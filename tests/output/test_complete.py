@@ -42,6 +42,12 @@ SAME = {
     "`python -m torch.utils.collect_env`": "a command",
     "driver library": "a source of a fact, shown with -v",
     "kernel module file": "as above",
+    "torch.amp.autocast('cuda', ...)": "code",
+    "torch.amp.GradScaler('cuda', ...)": "code",
+    "torch.amp.autocast('cpu', ...), torch.amp.GradScaler('cpu', ...)": "code",
+    "torch.onnx.export(..., dynamo=True)": "code",
+    "kDLCUDA, kDLCUDAHost": "code",
+    "torch.utils.data.DataLoader, torchdata.nodes, StatefulDataLoader": "code",
     "{} on {}: ": "no reason is empty",
     "{} on {}: {}": "names; the reason is a sentence of its own",
     "{}; if the message names an index for torch  itself, it is wrong: there is no such wheel": "there is a release",
@@ -111,6 +117,11 @@ BY_HAND = {
         "on the default index, and no row says for which CANN it is",
     ),
     "cli/main.py, where little may be imported": ("the output can't be written: {}",),
+    "a finding of a scan with what belongs to it (output/sarif.py)": (
+        "{}; instead: {}",
+        "{}; the code there is ready for it",
+        "{} (torch {})",
+    ),
     "a plan's heading": ("Kept",),
     "model.sentences, where the Chinese takes the advice in Chinese": (
         "{} is here, and PyTorch publishes no wheels for {}; take {}",
@@ -147,6 +158,11 @@ def data() -> dict[str, str]:
     take("vendors", "vendors", "advice")
     take("rocm", "access", "what", "note")
     take("xpu", "access", "what", "note")
+    take("advice", "uses", "text")
+    take("migrations", "migrations", "replacement")
+    for row in json.loads((DATA / "migrations.json").read_text("utf-8"))["migrations"]:
+        for change in row["changes"].values():
+            found.setdefault(change[1], f"migrations.json: {row['id']}")
     return found
 
 
