@@ -122,6 +122,14 @@ BY_HAND = {
         "{}; the code there is ready for it",
         "{} (torch {})",
     ),
+    "what a plan needs, with its note (output/text.py: need_text)": (
+        "amdgpu, {}",
+        "librocdxg, {}",
+        "adrenalin, {}",
+        "level-zero, {}",
+        "intel-graphics-driver, {}",
+        "{} >= {}, {}",
+    ),
     "a plan's heading": ("Kept",),
     "model.sentences, where the Chinese takes the advice in Chinese": (
         "{} is here, and PyTorch publishes no wheels for {}; take {}",
@@ -159,6 +167,10 @@ def data() -> dict[str, str]:
     take("rocm", "access", "what", "note")
     take("xpu", "access", "what", "note")
     take("advice", "uses", "text")
+    for path in (DATA / "releases").glob("*.json"):
+        for release in json.loads(path.read_text("utf-8"))["releases"]:
+            for warning in release.get("warnings", []):
+                found.setdefault(plain(warning), path.name)
     take("migrations", "migrations", "replacement")
     for row in json.loads((DATA / "migrations.json").read_text("utf-8"))["migrations"]:
         for change in row["changes"].values():

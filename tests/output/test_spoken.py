@@ -53,10 +53,13 @@ def test_the_check_sees_english() -> None:
 
 
 @pytest.mark.parametrize("machine", sorted(path.name for path in MACHINES.iterdir() if path.is_dir()))
-def test_a_diagnosis(told, machine: str) -> None:
+def test_a_diagnosis_and_a_plan(told, machine: str) -> None:
     said = told("doctor", "--lang", "zh", "--offline", "--sysroot", str(MACHINES / machine))
     assert CHINESE.search(said)
     assert not english(said), said
+    said = told("plan", "--lang", "zh", "--offline", "--sysroot", str(MACHINES / machine))
+    assert CHINESE.search(said)
+    assert not english(re.sub(r"以及 .*", "", said)), said  # names of packages
 
 
 @pytest.mark.parametrize(
