@@ -95,6 +95,13 @@ def test_a_plan_for_a_machine_from_a_file_stays_light(installed: Path, machine: 
     assert len(loaded) <= MOST_MODULES
 
 
+def test_the_other_language_is_read_only_where_it_is_spoken(installed: Path, machine: Path) -> None:
+    words = ("plan", "--offline", "--machine", str(machine))
+    other = {"torchinstall.output.messages", "torchinstall.output.phrases_zh", "torchinstall.model.sentences_zh"}
+    assert not other & modules_after(installed, *words, "--lang", "en")
+    assert other <= modules_after(installed, *words, "--lang", "zh")
+
+
 def test_the_guard_sees_what_is_heavy(installed: Path) -> None:
     """The same guard must fail for a command that really needs more."""
     loaded = modules_after(installed, "catalog", "show", "--json")

@@ -59,3 +59,9 @@ def test_the_console_script_is_declared(installed: Path) -> None:
     site = next(installed.parent.parent.glob("lib/python*/site-packages"))
     entry = next(site.glob("torchinstall-*.dist-info/entry_points.txt")).read_text("utf-8")
     assert "torchinstall = torchinstall.__main__:run" in entry
+
+
+def test_it_speaks_chinese(installed: Path, tmp_path: Path) -> None:
+    words = ["-m", "torchinstall", "plan", "--machine", "nofile", "--lang", "zh"]
+    done = subprocess.run([installed, *words], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "无法读取机器文件 nofile" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from torchinstall.cli.common import app, options_of, say
+from torchinstall.cli.common import app, in_words, options_of, say
 from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_INDEX, EXIT_OK
 from torchinstall.model.plan import BLOCKED, UNDETERMINED
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def told(name: str) -> None:
         if not arguments.quiet:
-            print(f"downloading {name}", file=sys.stderr, flush=True)
+            print(in_words(f"downloading {name}"), file=sys.stderr, flush=True)
 
     text = read_source(arguments.machine) if arguments.machine else None
     done = bundle(app(), options_of(arguments), arguments.folder, machine_text=text, show=show, told=told)

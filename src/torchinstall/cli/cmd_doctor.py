@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from torchinstall.cli.common import app, on_terminal, options_of, say
+from torchinstall.cli.common import app, asked, options_of, say
 from torchinstall.cli.groups import machine, target
 from torchinstall.errors import EXIT_USAGE, TorchInstallError, UsageError
 
@@ -80,13 +80,6 @@ def _live(arguments: argparse.Namespace, options: Options) -> int:
         _show(checkup.diagnosis, arguments)
     from torchinstall.app.mend import mend
 
-    def ask(question: str) -> bool:
-        if not on_terminal():
-            return False
-        sys.stderr.write(f"{question}. Go ahead? [y/N] ")
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
     def show(planned: Planned) -> None:
         from torchinstall.output.text import plan_lines
 
@@ -99,7 +92,7 @@ def _live(arguments: argparse.Namespace, options: Options) -> int:
         if notes and not arguments.quiet:
             say(section("Note", notes), to_stderr=True)
 
-    mended = mend(ground, options, checkup, ask=ask, show=show, tell=tell, progress=not arguments.quiet)
+    mended = mend(ground, options, checkup, ask=asked, show=show, tell=tell, progress=not arguments.quiet)
     _show(mended.diagnosis, arguments)
     return mended.diagnosis.exit_code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from torchinstall.cli.common import app, options_of, say
+from torchinstall.cli.common import app, in_words, options_of, say
 from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_BLOCKED, EXIT_OK, UsageError
 
@@ -93,10 +93,15 @@ def _check(exported: Exported, arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json(exported, changed=False)
     elif differs:
-        print("\n".join(exported.difference))
+        print(_difference(exported))
     elif not arguments.quiet:
-        print(f"{exported.path} is what this machine needs")
+        print(in_words(f"{exported.path} is what this machine needs"))
     return EXIT_BLOCKED if differs else EXIT_OK
+
+
+def _difference(exported: Exported) -> str:
+    """Return the difference; its head is ours, the rest is of the files."""
+    return "\n".join([*map(in_words, exported.difference[:2]), *exported.difference[2:]])
 
 
 def _tell(exported: Exported, arguments: argparse.Namespace, *, changed: bool, to_file: bool) -> None:
@@ -106,7 +111,7 @@ def _tell(exported: Exported, arguments: argparse.Namespace, *, changed: bool, t
     if not to_file:
         sys.stdout.write(exported.text)
     elif arguments.dry_run:
-        print("\n".join(exported.difference) or "nothing would change")
+        print(_difference(exported) or in_words("nothing would change"))
     from torchinstall.output.lines import GOOD, NOTE, section
     from torchinstall.output.text import summary
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from torchinstall.cli.cmd_verify import exit_code
-from torchinstall.cli.common import app, on_terminal, options_of, say, spoken
+from torchinstall.cli.common import STOPPED, app, asked, in_words, options_of, say, spoken
 from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_INDEX, EXIT_INTERRUPTED, EXIT_OK
 from torchinstall.model.plan import BLOCKED, SATISFIED, UNDETERMINED
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 def stopped() -> None:
     """Say that we were stopped; where the terminal went away, there is nobody to say it to."""
     try:
-        print("\nstopped; the environment is as it was", file=sys.stderr, flush=True)
+        print(f"\n{in_words(STOPPED)}", file=sys.stderr, flush=True)
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for number in (1, 2):  # else Python fails once more when it flushes at its end
@@ -78,13 +78,6 @@ def _run(arguments: argparse.Namespace) -> int:
                 to_stderr=arguments.json,
             )
 
-    def ask(question: str) -> bool:
-        if not on_terminal():
-            return False
-        sys.stderr.write(f"{question}. Go ahead? [y/N] ")
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
     def tell(notes: Sequence[str]) -> None:
         from torchinstall.output.lines import NOTE, section
 
@@ -94,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from torchinstall.app.install import install
 
     progress = not arguments.json and not arguments.quiet
-    result = install(app(), options, show=show, ask=ask, tell=tell, progress=progress)
+    result = install(app(), options, show=show, ask=asked, tell=tell, progress=progress)
     plan = result.planned.plan
     if arguments.json:
         from torchinstall.output.jsonout import dumps, installed_to_json

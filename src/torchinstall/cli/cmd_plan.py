@@ -7,7 +7,7 @@ import itertools
 import json
 import sys
 
-from torchinstall.cli.common import app, options_of, say, spoken
+from torchinstall.cli.common import app, in_words, options_of, say, spoken
 from torchinstall.cli.groups import machine, request, target
 from torchinstall.errors import EXIT_OK, EXIT_USAGE, MachineFileError, TorchInstallError, UsageError
 
@@ -113,7 +113,7 @@ def _answers(options: Options, as_json: bool, lines: Iterable[str]) -> Iterator[
         bad = isinstance(answer, TorchInstallError)
         if not as_json:
             told = answer.what if isinstance(answer, TorchInstallError) else summary(answer)
-            yield f"{'' if identity is None else identity}: {told}\n", bad
+            yield f"{'' if identity is None else identity}: {in_words(told)}\n", bad
         elif isinstance(answer, TorchInstallError):
             yield dumps(error_to_json(answer, identity), indent=None) + "\n", bad
         else:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from torchinstall.cli import cmd_install
 from torchinstall.cli.cmd_verify import exit_code
-from torchinstall.cli.common import app, on_terminal, options_of, say
+from torchinstall.cli.common import app, asked, options_of, say
 from torchinstall.errors import EXIT_INDEX, EXIT_OK
 
 TYPE_CHECKING = False
@@ -33,13 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             say(plan_lines(planned.plan, verbose=arguments.verbose > 0), to_stderr=arguments.json)
 
-    def ask(question: str) -> bool:
-        if not on_terminal():
-            return False
-        sys.stderr.write(f"{question}. Go ahead? [y/N] ")
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
     def tell(notes: Sequence[str]) -> None:
         from torchinstall.output.lines import NOTE, section
 
@@ -47,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(section("Found", notes, NOTE), to_stderr=arguments.json)
 
     progress = not arguments.json and not arguments.quiet
-    done = sync(app(), options_of(arguments), show=show, ask=ask, tell=tell, progress=progress)
+    done = sync(app(), options_of(arguments), show=show, ask=asked, tell=tell, progress=progress)
     if arguments.json:
         _print_json(done)
     else:

@@ -55,6 +55,30 @@ def on_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+STOPPED = "stopped; the environment is as it was"
+GO_AHEAD = "Go ahead? [y/N]"
+
+
+def in_words(text: str) -> str:
+    """Return a text that isn't written as a line, in the language of the text for people."""
+    lang = spoken()
+    if lang == "en":
+        return text
+    from torchinstall.output.messages import translated
+
+    return translated(text, lang)
+
+
+def asked(question: str) -> bool:
+    """Ask a person a question that only a yes answers; where nobody is there, the answer is no."""
+    if not on_terminal():
+        return False
+    stop = ". " if spoken() == "en" else "\u3002"
+    sys.stderr.write(f"{in_words(question)}{stop}{in_words(GO_AHEAD)} ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def spoken() -> str:
     """Return the language of the text for people: ``--lang`` (or TORCHINSTALL_LANG), else that of the locale."""
     from torchinstall.output.language import language

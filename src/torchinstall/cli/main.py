@@ -30,7 +30,10 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         # Only writing the answer gets here: a full disk behind `> file`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"torchinstall: the output can't be written: {error.strerror or error}", file=sys.stderr)
+        from torchinstall.cli.common import in_words
+
+        words = in_words(f"the output can't be written: {error.strerror or error}")
+        print(f"torchinstall: {words}", file=sys.stderr)
         return EXIT_TARGET
     return code
 
@@ -47,10 +50,12 @@ def _answer(argv: Sequence[str]) -> int:
             return 0
         return _run(argv)
     except TorchInstallError as error:
-        _report(error, as_json=_wants_json(argv))
+        _report(error, as_json=_wants_json(argv), lang=_asked(argv))
         return error.exit_code
     except KeyboardInterrupt:
-        print("\nstopped; the environment is as it was", file=sys.stderr)
+        from torchinstall.cli.common import STOPPED, in_words
+
+        print(f"\n{in_words(STOPPED)}", file=sys.stderr)
         return EXIT_INTERRUPTED
     except OSError as error:
         import errno
@@ -78,6 +83,14 @@ def _wants_json(argv: Sequence[str]) -> bool:
     }
 
 
+def _asked(argv: Sequence[str]) -> str:
+    """Return the language that arguments ask for which couldn't be read; ``""`` where they ask for none."""
+    for word, after in zip(argv, [*argv[1:], ""]):  # noqa: B905 - one longer, on purpose
+        if word in {"--lang=zh", "--lang=en"} or (word == "--lang" and after in {"zh", "en"}):
+            return word.partition("=")[2] or after
+    return ""
+
+
 def _run(argv: Sequence[str]) -> int:
     import os
 
@@ -94,7 +107,7 @@ def _run(argv: Sequence[str]) -> int:
     return code
 
 
-def _report(error: TorchInstallError, *, as_json: bool) -> None:
+def _report(error: TorchInstallError, *, as_json: bool, lang: str) -> None:
     import os
 
     if as_json:
@@ -105,6 +118,8 @@ def _report(error: TorchInstallError, *, as_json: bool) -> None:
     from torchinstall.output.lines import write
     from torchinstall.output.text import error_lines
 
+    if lang:
+        os.environ["TORCHINSTALL_LANG"] = lang
     write(error_lines(error), sys.stderr, os.environ)
 
 

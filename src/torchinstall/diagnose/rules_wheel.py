@@ -147,7 +147,12 @@ def _other_build(s: Situation, name: str, cause: str, symptom: object, source: s
         return Finding(action=NO_SOLUTION, remedy=remedy, **common)
     plan = s.proposed
     if plan.outcome in _FITTING and plan.variant is not None:
-        remedy = take(plan) + _overruled(s)
+        remedy = take(plan)
+        if wrong := _overruled(s):
+            remedy = (
+                f"{take(plan)}; if the message names an index for torch {wrong} itself, it is wrong: "
+                "there is no such wheel"
+            )
         known = not needs_card(plan)
         return Finding(
             action=wheel_action(s, plan) if s.installed else REINSTALL,
@@ -184,14 +189,14 @@ def _blocked(plan: Plan, common: dict[str, Any]) -> Finding:
 
 
 def _overruled(s: Situation) -> str:
-    """Say that torch's own hint is wrong, where it names a pair that was never published."""
+    """Return the torch of which torch's own hint is wrong, where that names a pair that was never published."""
     symptom = s.symptom("no-kernel")
     installed = s.installed
     if symptom is None or installed is None or installed.release is None:
         return ""
     if "hint" not in symptom.signature.remedy or s.kept is not None:
         return ""
-    return f"; if the message names an index for torch {installed.release} itself, it is wrong: there is no such wheel"
+    return installed.release
 
 
 def _shown(s: Situation) -> str:

@@ -68,13 +68,11 @@ def command(situation: Situation, plan: Plan) -> str:
 
 def take(plan: Plan) -> str:
     """Return the remedy of taking a plan's wheel, with the newest that fits where that is another."""
-    text = f"install {build(plan)}"
     newer = next((way for way in plan.alternatives if way.reason.rule == "if-upgrade"), None)
-    if newer is not None:
-        text += f"; the newest that fits here is torch {newer.torch}+{newer.variant}"
-    if any(warning.rule == "card-assumed" for warning in plan.warnings):
-        text += ", as far as can be said without knowing the card"
-    return text
+    newest = f"; the newest that fits here is torch {newer.torch}+{newer.variant}" if newer is not None else ""
+    assumed = any(warning.rule == "card-assumed" for warning in plan.warnings)
+    limit = ", as far as can be said without knowing the card" if assumed else ""
+    return f"install {build(plan)}{newest}{limit}"
 
 
 def wheel_action(situation: Situation, plan: Plan) -> str:

@@ -7,6 +7,7 @@ from torchinstall.model.plan import INSTALL, SATISFIED, UNDETERMINED
 from torchinstall.model.version import at_least
 from torchinstall.output.advice_zh import phrase
 from torchinstall.output.lines import BAD, GOOD, NOTE, PLAIN, QUIET, STRONG, Line, section
+from torchinstall.output.messages import translated
 from torchinstall.output.sarif import about
 
 TYPE_CHECKING = False
@@ -89,7 +90,7 @@ def scan_lines(scan: Scan, *, verbose: bool = False, lang: str = "en") -> list[L
     lines += section(phrase("Scanned", lang), [_counted(scan, lang)])
     if left:
         lines.append(Line(text=phrase("{count} more are shown with -v", lang, count=left), style=QUIET))
-    skipped = [f"{one.file} {one.why}" for one in scan.skipped]
+    skipped = [f"{one.file} {translated(one.why, lang)}" for one in scan.skipped]
     lines += section(phrase("Passed by", lang), skipped if verbose else skipped[:_PLACES], NOTE)
     if not verbose and len(skipped) > _PLACES:
         lines.append(Line(text=phrase("and {count} more", lang, count=len(skipped) - _PLACES), style=QUIET))

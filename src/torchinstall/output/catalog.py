@@ -39,8 +39,8 @@ def refreshed_lines(found: Refreshed, *, verbose: bool = False, checked: bool = 
     if found.again:
         lines += section("left", [f"{found.again} wheels for the next refresh: one run reads into so many"], NOTE)
     if not found.drift:
-        text = "the shipped rows are what the indexes have" if checked else "nothing new"
-        text += ", as far as they could be looked at" if found.unreachable else ""
+        limit = ", as far as they could be looked at" if found.unreachable else ""
+        text = f"the shipped rows are what the indexes have{limit}" if checked else f"nothing new{limit}"
         lines += section("Catalog", [text], GOOD)
     elif checked:
         lines += section("Drift", [f"{len(found.drift)} rows aren't what the indexes have"], BAD)

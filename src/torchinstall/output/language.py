@@ -80,8 +80,11 @@ def said_in(reason: Reason, lang: str) -> Reason:
     """Return a reason in a language; one whose rule isn't a sentence of the decision stays as it is."""
     if lang == "en":
         return reason
+    from torchinstall.output.messages import translated as in_words
+
+    params = {name: in_words(value, lang) for name, value in reason.params.items()}
     try:
-        return reason.replace(text=text(reason.rule, reason.params, lang))
+        return reason.replace(text=text(reason.rule, params, lang))
     except KeyError:
         return reason
 

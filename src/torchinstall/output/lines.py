@@ -54,10 +54,15 @@ def write(lines: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> 
     from torchinstall.output.language import language, translated
     from torchinstall.output.wrap import padded, wrap
 
+    lang = language(environ)
+    if lang != "en":
+        from torchinstall.output.messages import said
+
+        lines = said(lines, lang)
     width = _width(stream, environ)
     lines = [line.replace(text=without_credentials(line.text)) if "@" in line.text else line for line in lines]
     wrapped: list[tuple[str, str, str]] = []
-    for line in translated(lines, language(environ)):
+    for line in translated(lines, lang):
         parts = wrap(line.text, max(width - WIDTH, 30))
         wrapped += [(line.heading if n == 0 else "", part, line.style) for n, part in enumerate(parts)]
     if not wants_colour(stream, environ):

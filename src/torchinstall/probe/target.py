@@ -125,11 +125,10 @@ def _no_python(path: str, result: Result) -> UsageError:
     said = (result.err.strip() or result.out.strip()).splitlines()
     if result.rc is None and not result.timed_out:
         return UsageError(f"{path} can't be run", why=result.err, todo=["check the path after --python"])
-    why = f"run as a Python it ended with {result.ending()}"
+    words = f" and said: {said[-1].strip():.200}" if said else ""
+    why = f"run as a Python it ended with {result.ending()}{words}"
     if result.timed_out:
         why = f"it gave no answer within {TIMEOUT:g} s"
-    elif said:
-        why += f" and said: {said[-1].strip():.200}"
     return UsageError(
         f"{path} isn't a Python that can be asked",
         why=why,
