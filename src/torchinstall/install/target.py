@@ -193,7 +193,11 @@ def _make_folders(prefix: Path) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _making(prefix: Path) -> Iterator[None]:
-    """Let one run at a time make an environment; the lock can't lie in the folder, and leaves nothing behind."""
+    """Let one run at a time make an environment; the lock can't lie in the folder that isn't there yet.
+
+    Its empty file stays among the temporary ones, as uv's do: a lock whose file another run removes meanwhile holds
+    nobody back.
+    """
     import hashlib
     import tempfile
 
@@ -203,14 +207,8 @@ def _making(prefix: Path) -> Iterator[None]:
     name = hashlib.sha256(str(prefix).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     folder = Path(tempfile.gettempdir()) / f"torchinstall-{user}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    lock = folder / f"{name}.lock"
-    try:
-        with FileLock(lock, timeout=120):
-            yield
-    finally:
-        with contextlib.suppress(OSError):
-            lock.unlink(missing_ok=True)
-            folder.rmdir()
+    with FileLock(folder / f"{name}.lock", timeout=120):
+        yield
 
 
 def _named_venv(
