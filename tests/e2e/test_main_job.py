@@ -273,3 +273,11 @@ def test_a_lying_index_is_not_believed(make_world) -> None:
     done = world.install("gtx1080ti-580-closed", "torch")
     assert done.returncode == 5, done.stdout + done.stderr
     assert not world.venv.exists()
+
+
+def test_what_verify_tells_to_do_is_for_the_environment_that_was_named(make_world) -> None:
+    world: World = make_world(Behaviour("no-kernel-image", cards=(Card("NVIDIA GeForce RTX 4090", (8, 9)),)))
+    assert world.install("rtx4090-580-open", "torch", "--no-verify").returncode == 0
+    done = world.install("rtx4090-580-open", command="verify")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert f"add --venv {world.venv} to these commands" in " ".join(done.stdout.split())

@@ -307,3 +307,14 @@ def test_a_companion_is_taken_for_the_torch_that_is_there(catalog, installed, as
     stays = version.startswith("2.13")
     assert (plan.why[0].rule == "kept-beside") is stays
     assert any(way.reason.rule == "if-upgrade" for way in plan.alternatives) is stays
+
+
+@pytest.mark.parametrize(
+    "card",
+    [Gpu(vendor="intel", pci_id="8086:e2ff", driver="xe"), Gpu(vendor="intel", name="Intel(R) Arc(TM) B770 Graphics")],
+)
+def test_an_intel_card_that_no_table_has_is_no_guess(catalog, card) -> None:
+    plan = resolve(linux(card), want("torch"), catalog)
+    assert (plan.outcome, plan.blocked.rule) == ("undetermined", "card-unlisted")
+    assert resolve(linux(card), want("torch", variant="xpu"), catalog).variant == "xpu"
+    assert resolve(linux(card), want("torch", variant="cpu"), catalog).variant == "cpu"

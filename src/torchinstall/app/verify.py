@@ -42,9 +42,21 @@ def verify(app: App, options: Options) -> Verdict:
     static = built and backend(promise.variant or "") in _NEEDS_DEVICE
     if static:
         promise = promise.replace(backend=CPU, cards=None)
-    return check(
+    verdict = check(
         app, str(target.python), promise, static=static, compile=options.compile, user_site=in_user_site(machine)
     )
+    return _for_place(verdict, options)
+
+
+def _for_place(verdict: Verdict, options: Options) -> Verdict:
+    """Say that the commands are for the environment that was named: as printed, they find another one."""
+    from shlex import join
+
+    place = ("--venv", options.venv) if options.venv else ("--python", options.python) if options.python else None
+    if place is None or not any("torchinstall" in step for step in verdict.todo):
+        return verdict
+    words = join(map(str, place))
+    return verdict.replace(todo=(*verdict.todo, f"add {words} to these commands: it is that environment"))
 
 
 def in_user_site(machine: Machine) -> bool:

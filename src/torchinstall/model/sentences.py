@@ -172,6 +172,7 @@ ENGLISH: dict[str, str] = {
     "no-such-version": "no torch is known for {platform} that {requirement} (from {origin}) admits; next to it: {versions}",
     # undetermined
     "gpus-unknown": "nothing is known of the accelerators of this machine",
+    "card-unlisted": "{card} is in no table here: whether XPU builds are for it isn't known",
     "card-unknown": "the compute capability of {card} can't be established",
     "gfx-unknown": "the gfx target of {card} can't be established",
     "image-build": "an image is being built ({evidence}): the machine that will run it can't be seen from here",

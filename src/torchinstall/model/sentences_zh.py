@@ -153,6 +153,7 @@ CHINESE: dict[str, str] = {
     "no-such-version": "没有已知的 {platform} torch 符合 {requirement}（来自{origin}）；相邻的是：{versions}",
     # undetermined
     "gpus-unknown": "对这台机器的加速器一无所知",
+    "card-unlisted": "这里的表中没有 {card}：不知道 XPU 版本是否支持它",
     "card-unknown": "无法确定 {card} 的计算能力",
     "gfx-unknown": "无法确定 {card} 的 gfx 目标",
     "image-build": "正在构建镜像（{evidence}）：从这里看不到将来运行它的机器",

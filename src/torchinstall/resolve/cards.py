@@ -75,17 +75,26 @@ def select(machine: Machine, request: Request, catalog: Catalog) -> Selection:
     vendor, more = _one_vendor(vendors, usable, machine)
     warnings += more
     chosen = tuple((number, gpu) for number, gpu in usable if gpu.vendor == vendor)
-    if vendor == "nvidia":
-        selection = _nvidia(chosen, machine, catalog)
-    elif vendor in BACKEND_OF_VENDOR:
-        selection = other_cards(vendor, chosen, machine, catalog)
-    else:
-        selection = Selection(backend="", blocked=unsupported(vendor, card_name(chosen[0][1]), catalog))
+    selection = _of_vendor(vendor, chosen, machine, catalog, named=named is not None)
     return selection.replace(
         left_out=left + selection.left_out,
         warnings=warnings + selection.warnings,
         named=named is not None,
     )
+
+
+def _of_vendor(
+    vendor: str, chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Catalog, *, named: bool
+) -> Selection:
+    strange = next((gpu for _, gpu in chosen if vendor == "intel" and not known_intel(gpu, catalog)), None)
+    if strange is not None and not named:
+        # Newer than the tables: whether XPU builds are for it, nobody here knows.
+        return Selection(backend="xpu", undetermined=reason("card-unlisted", card=card_name(strange)))
+    if vendor == "nvidia":
+        return _nvidia(chosen, machine, catalog)
+    if vendor in BACKEND_OF_VENDOR:
+        return other_cards(vendor, chosen, machine, catalog)
+    return Selection(backend="", blocked=unsupported(vendor, card_name(chosen[0][1]), catalog))
 
 
 def _without_card(
@@ -268,8 +277,18 @@ def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:
     if len(answers) == 1:
         return answers.pop()
     # The tables list every family that Intel's wheels are for; what they don't list is a display adapter.
-    listed_only = gpu.vendor == "intel" and not answers
+    listed_only = gpu.vendor == "intel" and not answers and not _newer_intel(gpu)
     return False if listed_only and (gpu.pci_id or gpu.name) else None
+
+
+def known_intel(gpu: Gpu, catalog: Catalog) -> bool:
+    """Tell whether an Intel card is in the tables; one of which nothing but its maker is said counts as known."""
+    return is_compute_target(gpu, catalog) is not None or not (gpu.pci_id or gpu.name) or not _newer_intel(gpu)
+
+
+def _newer_intel(gpu: Gpu) -> bool:
+    """Tell whether an Intel card that no table has may be one of the families after them: Arc, or driven by xe."""
+    return gpu.driver == "xe" or "arc" in (gpu.name or "").lower().replace("(", " ").split()
 
 
 def established_capability(gpu: Gpu, catalog: Catalog, machine: Machine | None = None) -> str | None:
