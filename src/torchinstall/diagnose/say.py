@@ -57,6 +57,9 @@ def command(situation: Situation, plan: Plan) -> str:
     words = ["torchinstall"]
     if plan.outcome != SATISFIED:
         words.append("--upgrade")
+    if any(warning.rule == "card-assumed" for warning in plan.warnings):
+        # Run where the card is, it looks at it; the build that most cards take would be the wrong one for the old.
+        return " ".join([*words, "torch"])
     words.append(f"torch=={plan.torch}")
     words += [pin.name for pin in plan.packages if pin.name in situation.told.installed and pin.name != "torch"]
     if plan.variant not in {None, MPS, CPU}:

@@ -99,7 +99,8 @@ def _state(diagnosis: Diagnosis) -> str:
 
 def _reinstalling(diagnosis: Diagnosis) -> str:
     if diagnosis.action in WHEEL_ACTIONS:
-        return "helps, with the build named above"
+        named = diagnosis.plan is not None and diagnosis.plan.torch
+        return "helps, with the build named above" if named else "helps, as said above"
     return "will not help: the cause is outside the wheel"
 
 
