@@ -299,6 +299,7 @@ def test_an_older_torch_npu_brings_what_it_forgets_to_declare(catalog: Catalog) 
     new = planned(on_cann("910B3", "9.2.0"), TORCH, catalog)
     assert {pin.name for pin in new.packages} == {"torch", "torch-npu"}
     assert "attrs" in new.others
+    assert {"torch-npu==2.14.0", "attrs"} <= set(new.commands["uv"])
 
 
 def test_cann_and_driver_stand_among_the_needs(catalog: Catalog) -> None:

@@ -40,6 +40,7 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         for need in needs
         if need.met is False
     )
+    others = plan.others + backends.others(decision.selection, catalog)
     chosen = plan.replace(
         warnings=plan.warnings + _unsure(solution) + unmet,
         torch=build.torch,
@@ -48,10 +49,10 @@ def with_choice(plan: Plan, decision: Decision, question: Question) -> Plan:
         devices=_devices(decision, build, catalog),
         needs=needs,
         environment=backends.environment(decision.selection, solution, machine, catalog),
-        others=plan.others + backends.others(decision.selection, catalog),
+        others=others,
         why=why(decision, solution, machine, catalog, bundled=question.request.bundle),
         catalog=plan.catalog.replace(live=solution.choices[TORCH].place.live, confirmed=live),
-        commands=commands(packages, question.request.others),
+        commands=commands(packages, others),
         pythons=_pythons(solution, Sources(question.sightings, decision.target, catalog)),
         fallback=supply.fallback,
         unreachable=supply.unreachable,
