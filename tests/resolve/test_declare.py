@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hand import linux
 from torchinstall.catalog.load import load_catalog
 from torchinstall.errors import UsageError
 from torchinstall.model.machine import Gpu, Jetson, Machine, NvidiaDriver, Os, Python
@@ -206,3 +207,19 @@ def test_an_apple_gpu_implies_apples_architecture(catalog, arch, expected):
     said = Declaration(gpus=("M3",), os="macos-14", arch=arch)
     machine = declared(Machine(os=Os(name="linux"), arch="x86_64", gpus=()), said, catalog)
     assert machine.arch == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "arch"),
+    [
+        (("GH200",), "aarch64"), (("GB200",), "aarch64"), (("GB10",), "aarch64"), (("DGX Spark",), "aarch64"),
+        (("Jetson AGX Thor",), "aarch64"), (("H100",), "x86_64"), (("B200",), "x86_64"), (("GH200", "H100"), "x86_64"),
+        (("none",), "x86_64"),
+    ],
+)  # fmt: skip
+def test_what_comes_with_an_arm_processor_is_planned_for_one(catalog, names, arch) -> None:
+    assert declared(linux(), Declaration(gpus=names), catalog).arch == arch
+
+
+def test_an_architecture_that_is_said_counts(catalog) -> None:
+    assert declared(linux(), Declaration(gpus=("GH200",), arch="x86_64"), catalog).arch == "x86_64"

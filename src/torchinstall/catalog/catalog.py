@@ -228,6 +228,14 @@ class Catalog(OtherBackends):
             return next((row for row in rows if soc.lower() in row.socs), None)
         return next((row for row in rows if row.compute_capability == compute_capability), None)
 
+    def has_arm_host(self, name: str, compute_capability: str | None) -> bool:
+        """Tell whether an NVIDIA product comes with NVIDIA's own Arm processor: Tegra boards, Grace, GB10."""
+        tables = self._cuda()
+        if any(row.compute_capability == compute_capability for row in tables.tegra):
+            return True
+        words = name.upper().replace("(", " ").replace(")", " ").split()
+        return any(host.upper() in words for host in tables.arm_hosts)
+
     def _cuda(self) -> CudaTables:
         tables: CudaTables = self._file("cuda.json", parse_cuda)
         return tables

@@ -32,6 +32,7 @@ class CudaTables(Value):
     floors: dict[int, Floor]
     generations: tuple[Generation, ...]
     tegra: tuple[Tegra, ...]
+    arm_hosts: tuple[str, ...] = ()
 
 
 class Indexes(Value):
@@ -61,7 +62,7 @@ def parse_arch_lists(document: object, file: str) -> dict[tuple[str, str, str], 
 
 
 def parse_cuda(document: object, file: str) -> CudaTables:
-    """Return driver floors by CUDA major, the generations of cards, and the Tegra families."""
+    """Return driver floors by CUDA major, the generations of cards, the Tegra families, and what has an Arm host."""
     sheet = top(document, file)
     floors: dict[int, Floor] = {}
     for row in sheet.rows("floors", ()):
@@ -79,7 +80,11 @@ def parse_cuda(document: object, file: str) -> CudaTables:
             seen.add(capability)
         generations.append(generation)
     tegra = tuple(_tegra(row) for row in sheet.rows("tegra", ("name",)))
-    return CudaTables(floors=floors, generations=tuple(generations), tegra=tegra)
+    hosts = []
+    for row in sheet.rows("arm_hosts", ("name",)):
+        row.source()  # named, or the row fails
+        hosts.append(row.text("name"))
+    return CudaTables(floors=floors, generations=tuple(generations), tegra=tegra, arm_hosts=tuple(hosts))
 
 
 def _floor(row: RowReader, origin: RowReader) -> Floor:

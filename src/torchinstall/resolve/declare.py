@@ -180,9 +180,15 @@ def _with_gpus(machine: Machine, texts: tuple[str, ...], catalog: Catalog, said_
     if any(gpu.vendor == "apple" for gpu in named) and said_arch is None:
         # There is no Apple GPU beside another processor than Apple's: the host's architecture isn't the target's.
         machine = machine.replace(arch="arm64", python=machine.python.replace(arch=None))
+    elif said_arch is None and named and all(_on_arm(gpu, catalog) for gpu in named):
+        machine = machine.replace(arch="aarch64", python=machine.python.replace(arch=None))
     return machine.replace(
         gpus=tuple(named), declared=True, nvidia=None, amd=None, intel=None, ascend=None, jetson=None
     )
+
+
+def _on_arm(gpu: Gpu, catalog: Catalog) -> bool:
+    return gpu.vendor == "nvidia" and catalog.has_arm_host(gpu.name or "", gpu.compute_capability)
 
 
 def _here(gpus: tuple[Gpu, ...], wanted: Gpu, catalog: Catalog) -> list[int]:
