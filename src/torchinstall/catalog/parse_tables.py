@@ -81,7 +81,7 @@ def parse_cuda(document: object, file: str) -> CudaTables:
         generations.append(generation)
     tegra = tuple(_tegra(row) for row in sheet.rows("tegra", ("name",)))
     hosts = []
-    for row in sheet.rows("arm_hosts", ("name",)):
+    for row in sheet.rows("arm_hosts", ("name",)) if "arm_hosts" in sheet.fields else ():
         row.source()  # named, or the row fails
         hosts.append(row.text("name"))
     return CudaTables(floors=floors, generations=tuple(generations), tegra=tegra, arm_hosts=tuple(hosts))
