@@ -90,7 +90,7 @@ def recover(venv: Path) -> None:
     while True:
         try:
             recover_target(at(venv))
-        except TargetError:
+        except TargetError:  # noqa: PERF203 - thirty seconds of patience
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
