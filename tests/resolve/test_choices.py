@@ -318,3 +318,13 @@ def test_an_intel_card_that_no_table_has_is_no_guess(catalog, card) -> None:
     assert (plan.outcome, plan.blocked.rule) == ("undetermined", "card-unlisted")
     assert resolve(linux(card), want("torch", variant="xpu"), catalog).variant == "xpu"
     assert resolve(linux(card), want("torch", variant="cpu"), catalog).variant == "cpu"
+
+
+def test_cards_for_two_kernel_modules_come_with_a_warning(catalog) -> None:
+    old, new = nvidia("Tesla V100", "7.0"), nvidia("B200", "10.0")
+    plan = resolve(linux(old, new, driver="580.95.05"), want("torch"), catalog)
+    assert [why.rule for why in plan.warnings] == ["modules-differ"]
+    known = linux(old, new, driver="580.95.05")
+    known = known.replace(nvidia=known.nvidia.replace(kernel_module="open"))
+    assert [why.rule for why in resolve(known, want("torch"), catalog).warnings] == ["left-module"]
+    assert resolve(linux(new, driver="580.95.05"), want("torch"), catalog).warnings == ()

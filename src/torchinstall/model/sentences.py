@@ -120,6 +120,7 @@ ENGLISH: dict[str, str] = {
     "left-new": "{card} is left out: the driver must be >= {minimum} to know it; here is {found}",
     "left-driver": "{card} is left out: it is bound to {driver}",
     "left-unbound": "{card} is left out: no kernel driver is bound to it, and NVIDIA's drives another card",
+    "modules-differ": "on Linux {old} needs the closed NVIDIA kernel module and {new} the open one: one driver can't serve both at once",
     "left-module": "{card} is left out: the {module} kernel module doesn't drive it; it needs the {other} one",
     "named-unverified": (
         "nobody has measured or listed the {variant} wheel of torch {torch}: "

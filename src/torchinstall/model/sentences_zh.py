@@ -109,6 +109,7 @@ CHINESE: dict[str, str] = {
     "left-new": "{card} 不计入：驱动须 >= {minimum} 才认识它；这里是 {found}",
     "left-driver": "{card} 不计入：它绑定在 {driver} 上",
     "left-unbound": "{card} 不计入：没有内核驱动绑定它，而 NVIDIA 的驱动在驱动另一张卡",
+    "modules-differ": "在 Linux 上，{old} 需要 NVIDIA 闭源内核模块，{new} 需要开源内核模块：一个驱动无法同时服务两者",
     "left-module": "{card} 不计入：{module}内核模块不驱动它；它需要{other}的",
     "named-unverified": "没有人测量过或列出过 torch {torch} 的 {variant} 轮子：因你指名而采用，它可能并不存在",
     "named-unsure": "torch {torch} 的 {variant} 轮子{status}：因你指名而采用",

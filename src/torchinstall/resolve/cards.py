@@ -264,7 +264,20 @@ def _nvidia(chosen: tuple[tuple[int, Gpu], ...], machine: Machine, catalog: Cata
     if not driven:
         return Selection(backend="cuda", cards=tuple(cards), left_out=tuple(left), blocked=_blocked(undriven[0][1]))
     left.extend(undriven)
-    return Selection(backend="cuda", cards=driven, left_out=tuple(left), warnings=tuple(why for _, why in left))
+    warnings = (*(why for _, why in left), *_two_modules(driven, machine))
+    return Selection(backend="cuda", cards=driven, left_out=tuple(left), warnings=warnings)
+
+
+def _two_modules(cards: tuple[Card, ...], machine: Machine) -> tuple[Reason, ...]:
+    """Return a word about cards that no one Linux kernel module drives together, where none is known to be loaded."""
+    loaded = machine.nvidia.kernel_module if machine.nvidia is not None else None
+    if machine.os.name != "linux" or machine.os.wsl or loaded:
+        return ()
+    need = {card.generation.open_module: card for card in reversed(cards) if card.generation is not None}
+    old, new = need.get("impossible"), need.get("required")
+    if old is None or new is None or new.generation is None:
+        return ()
+    return (reason("modules-differ", old=old.name, new=new.name, source=new.generation.module_source),)
 
 
 def is_compute_target(gpu: Gpu, catalog: Catalog) -> bool | None:
