@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -59,6 +60,12 @@ def uv_binary() -> str:
     found = str(beside) if beside.exists() else shutil.which("uv")
     assert found, "uv is a dependency and must be there"
     return found
+
+
+def pytest_configure() -> None:
+    """Let an interrupt interrupt: a shell starts what runs in its background with SIGINT ignored, children included."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _WITH_NEWEST = {"e2e", "export"}
