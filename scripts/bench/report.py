@@ -10,7 +10,8 @@ from timing import ROOT
 BEGIN, END = "<!-- benchmark: begin -->", "<!-- benchmark: end -->"
 SHORT = (
     "torchinstall --version", "plan --offline --machine FILE", "plan --offline, detected, target kept", "uv --version",
-    "uv dry run, offline, of a package that is there", "uv dry run of torch, online", "torchruntime", "gpu-installer",
+    "uv dry run, offline, of a package that is there", "uv dry run of torch, online", "plan of torch, online",
+    "torchruntime", "gpu-installer",
     "light-the-torch",
 )  # fmt: skip
 """What the README shows; names by their beginning."""
