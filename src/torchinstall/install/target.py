@@ -193,10 +193,10 @@ def _make_folders(prefix: Path) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _making(prefix: Path) -> Iterator[None]:
-    """Let one run at a time make an environment; the lock can't lie in the folder that isn't there yet.
+    """Let one run at a time make an environment; the lock can't lie in the folder, and leaves nothing behind.
 
-    Its empty file stays among the temporary ones, as uv's do: a lock whose file another run removes meanwhile holds
-    nobody back.
+    Its file goes while it is still held: who waits opens it anew for each try. It has no folder of its own, which
+    one run would remove while another is about to use it.
     """
     import hashlib
     import tempfile
@@ -205,10 +205,18 @@ def _making(prefix: Path) -> Iterator[None]:
 
     user = getattr(os, "getuid", lambda: "user")()
     name = hashlib.sha256(str(prefix).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    folder = Path(tempfile.gettempdir()) / f"torchinstall-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with FileLock(folder / f"{name}.lock", timeout=120):
-        yield
+    lock = Path(tempfile.gettempdir()) / f"torchinstall-{user}-{name}.lock"
+    try:
+        with FileLock(lock, timeout=120):
+            try:
+                yield
+            finally:
+                if os.name == "posix":
+                    lock.unlink(missing_ok=True)
+    finally:
+        if os.name != "posix":  # an open file can't be removed there
+            with contextlib.suppress(OSError):
+                lock.unlink(missing_ok=True)
 
 
 def _named_venv(
