@@ -328,3 +328,11 @@ def test_cards_for_two_kernel_modules_come_with_a_warning(catalog) -> None:
     known = known.replace(nvidia=known.nvidia.replace(kernel_module="open"))
     assert [why.rule for why in resolve(known, want("torch"), catalog).warnings] == ["left-module"]
     assert resolve(linux(new, driver="580.95.05"), want("torch"), catalog).warnings == ()
+
+
+@pytest.mark.parametrize("variant", ["foo", "cu12.6", "cu999"])
+def test_a_variant_that_nobody_knows_is_named_as_such(catalog, variant) -> None:
+    for machine in (linux(RTX_4090, driver="580.95.05"), linux(RTX_4090).replace(declared=True), linux()):
+        plan = resolve(machine, want("torch", variant=variant), catalog)
+        assert (plan.outcome, plan.blocked.rule) == ("blocked", "unknown-variant")
+        assert "cu126" in plan.blocked.text

@@ -106,7 +106,7 @@ def _without_card(
 ) -> Selection:
     """Select for a variant that was named where no usable card is of its kind."""
     kind = backend(named)
-    if usable and machine.declared:
+    if usable and machine.declared and kind:  # a variant of no kind is known to nobody, and that is said
         target = ", ".join(card_name(gpu) for _, gpu in usable)
         return Selection(backend=kind, blocked=reason("contradiction", variant=named, target=target))
     # Integrated graphics that are no target by themselves count when their backend is named.
