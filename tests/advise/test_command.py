@@ -142,6 +142,13 @@ def test_a_declared_machine(tmp_path: Path) -> None:
     assert "stays True" in " ".join(done.stdout.split())
 
 
+def test_nobody_is_told_to_stay_with_what_cannot_run(tmp_path: Path) -> None:
+    done = run("--gpu", "GTX 1080", "--driver", "580.95.05", "--from", "2.15.0", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "stay with torch 2.15.0" not in done.stdout
+    assert "torch 2.14.1 (cu126) is the newest that may be had here" in " ".join(done.stdout.split())
+
+
 def test_a_report_of_another_machine(tmp_path: Path) -> None:
     (tmp_path / "env.txt").write_text(
         "PyTorch version: 2.5.1+cu124\nOS: Ubuntu 22.04.4 LTS (x86_64)\nLibc version: glibc-2.35\n"

@@ -165,7 +165,9 @@ def _reason(said: Said, heading: str, lang: str, style: str = PLAIN) -> list[Lin
 
 
 def _instead(advised: Advised, best: Plan, lang: str) -> list[Line]:
-    if advised.installed is not None and at_least(advised.installed, best.torch or ""):
+    here = advised.installed
+    # Not with the very one that is judged here, and can't run.
+    if here is not None and at_least(here, best.torch or "") and here.partition("+")[0] != advised.target:
         return section("Instead", [phrase("stay with torch {installed}", lang, installed=advised.installed)], STRONG)
     text = "torch {torch} ({variant}) is the newest that may be had here"
     lines = section("Instead", [phrase(text, lang, torch=best.torch, variant=best.variant)], STRONG)
