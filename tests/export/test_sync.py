@@ -94,12 +94,13 @@ def test_without_a_project_pip_is_named_and_undone(world: World) -> None:
     assert not (world.folder / "pyproject.toml").exists()
 
 
-def test_a_broken_project_is_left_alone_and_so_is_the_environment(world: World) -> None:
+@pytest.mark.parametrize("text", ["[project]\nname = \n", "[project\nname = 'demo'\n"])
+def test_a_broken_project_is_left_alone_and_so_is_the_environment(world: World, text: str) -> None:
     world.install(GPU.name, "torch")
     path = world.folder / "pyproject.toml"
-    path.write_text("[project]\nname = \n")
+    path.write_text(text)
     done = sync(world)
     assert done.returncode == 2
     assert "isn't valid TOML" in done.stderr
-    assert path.read_text() == "[project]\nname = \n"
+    assert path.read_text() == text
     assert world.versions()["torch"] == "2.14.1+cu126"

@@ -6,6 +6,7 @@ as the project file says so: the environment alone is the wrong place to mend.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from torchinstall.app.export import Exported, export, write
@@ -123,8 +124,6 @@ def dependents(machine: Machine) -> list[tuple[str, str]]:
 
 
 def _names_torch(text: str) -> bool:
-    import re
-
     return re.match(r"torch(?![\w.-])", text) is not None and "extra ==" not in text
 
 
@@ -176,7 +175,9 @@ def _project(app: App) -> Path | None:
     """Return the project file that uv would use: here, or above. One without ``[project]`` is some tool's settings."""
     for folder in (app.cwd, *app.cwd.parents):
         if (folder / PROJECT).is_file():
-            return folder / PROJECT if "[project]" in (folder / PROJECT).read_text("utf-8", "replace") else None
+            # Also where the line is broken: whoever reads the file says so then.
+            found = re.search(r"^\s*\[\s*project\b", (folder / PROJECT).read_text("utf-8", "replace"), re.MULTILINE)
+            return folder / PROJECT if found else None
     return None
 
 
