@@ -271,3 +271,9 @@ def test_requirements_as_a_windows_shell_writes_them(tmp_path: Path, encoding: s
     done = run("plan", "--offline", "--machine", "machine.json", "--json", "-r", "r.txt", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["torch"] == "2.12.0"
+
+
+def test_an_unknowable_target_says_what_to_add_in_json_too(tmp_path: Path) -> None:
+    done = run("plan", "--offline", "--json", "--sysroot", str(ROOT / "tests/machines/buildkit-build"), cwd=tmp_path)
+    assert done.returncode == 4
+    assert any("RUN torchinstall" in step for step in json.loads(done.stdout)["todo"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from torchinstall.model.plan import UNDETERMINED
 from torchinstall.output.lines import without_credentials
 
 TYPE_CHECKING = False
@@ -82,6 +83,10 @@ def plan_to_json(plan: Plan, identity: object = None, *, compact: bool = False) 
         document["pythons"] = list(plan.pythons)
     if plan.blocked is not None:
         document["blocked"] = _reason(plan.blocked)
+    if not compact and (plan.outcome == UNDETERMINED or plan.unreachable is not None):
+        from torchinstall.output.text import UNDETERMINED_TODO, UNREACHABLE_TODO
+
+        document["todo"] = list(UNDETERMINED_TODO if plan.outcome == UNDETERMINED else UNREACHABLE_TODO)
     if plan.per_device:
         document["per_device"] = [_device_plan(item) for item in plan.per_device]
     if plan.fallback is not None:
